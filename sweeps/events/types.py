@@ -1,0 +1,213 @@
+"""The typed records that the worker emits and the journal keeps: one JSON object a line.
+
+Times named `t` are Unix seconds (for people), times named `*_us` are microseconds of the worker's
+monotonic clock since `generate()` was called (for arithmetic).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+VERSION = 1
+"""Version of the journal format; a reader accepts its own and older ones."""
+
+Phase = Literal["import", "read", "construct", "first_token", "decode", "idle"]
+RunStatus = Literal["ok", "failed", "refused", "skipped", "cancelled"]
+
+
+class Event(msgspec.Struct, tag_field="type", frozen=True, omit_defaults=True, kw_only=True):
+    """Base of all events."""
+
+    t: float = 0.0
+
+
+class SweepStarted(Event, tag="sweep_started"):
+    """A supervisor took the sweep up (again after a crash, or with an edited file)."""
+
+    sweep: str
+    version: int = VERSION
+    pid: int
+    toml: str = ""
+    plan: msgspec.Raw = msgspec.Raw(b"null")
+    """The `sweeps.plan.model.Plan`, as JSON."""
+    host: str = ""
+    facts: dict[str, str] = {}
+    """os, cpu, python, openvino, openvino_genai, openvino_tokenizers, power ..."""
+
+
+class RunStarted(Event, tag="run_started"):
+    """A worker process was started for some reps of a run."""
+
+    run: str
+    attempt: int
+    pid: int
+    todo: int
+    """Counted reps that this process is to measure, over all prompts."""
+
+
+class PhaseBegan(Event, tag="phase"):
+    """Announced before the phase begins: what a hang or a crash happened in."""
+
+    run: str
+    phase: Phase
+    prompt: str = ""
+    rep: int = 0
+
+
+class Constructed(Event, tag="constructed"):
+    """The pipeline stands."""
+
+    run: str
+    construct_s: float
+    """The pipeline's constructor together with `draft_model()`."""
+    import_s: float = 0.0
+    openvino: str = ""
+    genai: str = ""
+    tokenizers: str = ""
+    devices: dict[str, str] = {}
+    """Device string -> full name, as the runtime reports it."""
+    fallback: str = ""
+
+
+class PromptEncoded(Event, tag="prompt_encoded"):
+    """How many tokens a prompt has."""
+
+    run: str
+    prompt: str
+    tokens: int
+
+
+class RepStarted(Event, tag="rep_started"):
+    """`generate()` is about to be called."""
+
+    run: str
+    prompt: str
+    rep: int
+    warmup: bool = False
+
+
+class Tokens(Event, tag="tokens"):
+    """Bursts since the last such event: live view only, `RepDone` is what counts."""
+
+    run: str
+    prompt: str
+    rep: int
+    warmup: bool = False
+    us: list[int] = []
+    ids: list[list[int]] = []
+
+
+class RepDone(Event, tag="rep_done"):
+    """One `generate()` that came to its end: raw counts and raw times, nothing derived.
+
+    `burst_us[i]` is when burst i arrived, `burst_sizes[i]` its tokens. Burst 0 is the first token
+    (prefill); burst i > 0 is round i. `draft_us` are the library's own inference times of the draft in
+    order (may be led by one entry for its prefill), `verify_us[i]` belongs to burst i.
+    """
+
+    run: str
+    prompt: str
+    rep: int
+    warmup: bool = False
+    attempt: int = 1
+    call: int = 0
+    """How many `generate()` calls this process had made before."""
+    wall_us: int
+    burst_us: list[int]
+    burst_sizes: list[int]
+    token_ids: list[int]
+    result_ids_equal: bool = True
+    """The streamed ids are the returned ids."""
+    finish: str = ""
+    end_calls: int = 0
+    """`end()` calls of the streamer: 2 on continuous batching, 1 elsewhere."""
+    draft_us: list[float] = []
+    verify_us: list[float] = []
+    proposals: int | None = None
+    """The library's raw count of proposals in this call, where it has one."""
+    library: dict[str, float] = {}
+    """Getters as the library gave them, kept for comparison only."""
+    load: dict[str, float] = {}
+
+
+class Sample(Event, tag="sample"):
+    """Resources of the worker's process tree, taken by the parent."""
+
+    run: str
+    rss_mb: float
+    cpu: float
+    """Cores busy in the worker since the last sample."""
+    other_cpu: float = 0.0
+    """Cores busy with other processes."""
+    freq_mhz: float | None = None
+
+
+class Agreement(Event, tag="agreement"):
+    """The draft's argmax over the baseline's text: `bits[i]` is '1' where it is the target's token i."""
+
+    run: str
+    prompt: str
+    bits: str
+    token_ids: list[int]
+    took_s: float = 0.0
+
+
+class WorkerError(Event, tag="worker_error"):
+    """A Python exception in the worker; the process ends after it."""
+
+    run: str
+    phase: Phase
+    error: str
+    prompt: str = ""
+    rep: int = 0
+
+
+class RunEnded(Event, tag="run_ended"):
+    """The worker process is gone."""
+
+    run: str
+    attempt: int
+    status: RunStatus
+    failure: str = ""
+    reason: str = ""
+    exit_code: int | None = None
+    exit_name: str = ""
+    """Signal or Windows status by name."""
+    phase: Phase = "idle"
+    tail: list[str] = []
+    done: int = 0
+    todo: int = 0
+    peak_rss_mb: float = 0.0
+
+
+class Log(Event, tag="log"):
+    """Something a person should know: a skip, a stop request, a cooldown."""
+
+    message: str
+    run: str = ""
+
+
+class SweepEnded(Event, tag="sweep_ended"):
+    """The supervisor leaves in order."""
+
+    status: Literal["done", "stopped", "interrupted"]
+
+
+AnyEvent = (
+    SweepStarted
+    | RunStarted
+    | PhaseBegan
+    | Constructed
+    | PromptEncoded
+    | RepStarted
+    | Tokens
+    | RepDone
+    | Sample
+    | Agreement
+    | WorkerError
+    | RunEnded
+    | Log
+    | SweepEnded
+)
