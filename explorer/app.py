@@ -1,0 +1,166 @@
+"""The shell around the places: modes, bindings, palette, themes, session. Places are imported when shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import BindingType
+from textual.filter import LineFilter
+
+from explorer import glyphs, keys, manners, messages, places, session
+from explorer.actions import Acting, Action, bindings, offers
+from explorer.palette import Actions
+from explorer.screens.base import PlaceScreen
+from explorer.styles import THEMES
+
+
+class SpecdecApp(Acting, App[None]):
+    """One instance a process. `data` is the folder of results, `sweep` what Watch attaches to."""
+
+    TITLE = "specdec"
+    CSS_PATH = "styles/shell.tcss"
+    COMMANDS: ClassVar[set[Any]] = {Actions}
+    ACTIONS: ClassVar[tuple[Action, ...]] = (
+        Action("app.define", "Go to Define", "1", "Write and check sweep files, see the plan, start it."),
+        Action("app.watch", "Go to Watch", "2", "Follow a sweep, running or finished."),
+        Action("app.explore", "Go to Explore", "3", "Filter, pivot and chart all measurements."),
+        Action("app.whatif", "What if?", "w", "The cost model on the selected rows."),
+        Action(
+            "app.demo", "Run the demo sweep", "D", "The bundled models on this machine; it runs on its own."
+        ),
+        Action(
+            "app.help", "Help", "question_mark,f1", "The keys that work here.", footer="help", do="keys_help"
+        ),
+        Action("app.palette", "All actions", "ctrl+p", footer="palette", do="command_palette", priority=True),
+        Action("app.theme", "Change the theme", about="Kept for the next start.", do="change_theme"),
+        Action("app.screenshot", "Save a picture of the screen (SVG)"),
+        Action("app.leave", "Leave (a running sweep goes on)", "q,ctrl+q", footer="leave"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+
+    def __init__(
+        self,
+        data: str | None = None,
+        ascii_only: bool = False,
+        place: str | None = None,
+        sweep: str | None = None,
+    ) -> None:
+        self.ascii_filter: LineFilter | None = None
+        super().__init__()
+        self.animation_level = "none"
+        self.data, self.sweep = data, sweep
+        self.ascii_only = ascii_only
+        self.glyphs = glyphs.table(ascii_only)
+        if ascii_only:
+            from explorer.asciifilter import AsciiFilter
+
+            self.ascii_filter = AsciiFilter()
+        self.session = session.load()
+        self.keymap, self._key_faults = keys.load()
+        self.set_keymap(self.keymap)
+        self._first = place or manners.first_place(self.session, data)
+        for theme in THEMES:
+            self.register_theme(theme)
+        for name in places.MODES:
+            self.add_mode(name, partial(places.make, name, self))
+
+    def on_mount(self) -> None:
+        """Choose the theme, listen for signals, open the first place."""
+        self.theme = self.session.theme if self.session.theme in self.available_themes else "specdec"
+        manners.leave_on_signals(self)
+        self.go(self._first)
+        for fault in self._key_faults:
+            self.notify(fault, title="keys.toml", severity="warning", timeout=10)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's filters (NO_COLOR, ANSI) and ours for `--ascii`."""
+        found = super().get_line_filters()
+        return found if self.ascii_filter is None else [*found, self.ascii_filter]
+
+    def go(self, place: str) -> None:
+        """Show a place."""
+        self.save_session(place)
+        self.switch_mode(place)
+
+    def action_define(self) -> None:
+        self.go("define")
+
+    def action_watch(self) -> None:
+        self.go("watch")
+
+    def action_explore(self) -> None:
+        self.go("explore")
+
+    def action_whatif(self) -> None:
+        """On what the current place has selected; on a second `w` nothing more opens."""
+        screen = self.screen
+        if isinstance(screen, PlaceScreen) and screen.PLACE != "whatif":
+            self.push_screen(places.what_if(screen.what_if_rows()))
+
+    @on(messages.AskWhatIf)
+    def _open_what_if(self, message: messages.AskWhatIf) -> None:
+        self.push_screen(places.what_if(message.rows))
+
+    @on(messages.ShowSweep)
+    def _show_sweep(self, message: messages.ShowSweep) -> None:
+        self.sweep = str(message.folder)
+        self.go("watch")
+        places.forward(self.screen, "open_sweep", message.folder)
+
+    @on(messages.ShowRows)
+    def _show_rows(self, message: messages.ShowRows) -> None:
+        self.go("explore")
+        places.forward(self.screen, "show_rows", message.where)
+
+    def action_demo(self) -> None:
+        manners.start_demo(self)
+
+    def action_keys_help(self) -> None:
+        from explorer.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.screen))
+
+    async def action_perform(self, action: str) -> None:
+        """Do the action with this id, as its key would (mouse on the footer, palette)."""
+        for offer in offers(self.screen, self.keymap):
+            if offer.action.id == action:
+                await self.run_action(offer.action.method, offer.node)
+
+    async def run_action(self, action: Any, default_namespace: Any = None, namespaces: Any = None) -> bool:
+        """Textual's, except that a disabled action says why instead of staying silent."""
+        done = await super().run_action(action, default_namespace, namespaces)
+        reason = (
+            default_namespace.reason(action) if not done and isinstance(default_namespace, Acting) else ""
+        )
+        if reason:
+            self.notify(f"Not now: {reason}.", timeout=4)
+        return done or bool(reason)
+
+    def show_key(self, key: str) -> str:
+        """A key as it is written in the footer and the help."""
+        return manners.key_name(key, self.ascii_only)
+
+    def check_keymap(self, screen: PlaceScreen) -> None:
+        """Say which of the person's key ids a place that is now loaded does not know."""
+        for fault in keys.unknown(self.keymap, screen.PLACE):
+            self.notify(fault, title="keys.toml", severity="warning", timeout=10)
+
+    def copy(self, text: str, what: str) -> None:
+        """To the terminal's clipboard (OSC 52) and to a file; says where."""
+        self.copy_to_clipboard(text)
+        self.notify(manners.copied(text, what), timeout=6)
+
+    def save_session(self, place: str | None = None) -> None:
+        """Write the session; `place` is where the next start opens."""
+        self.session.place = place or self.session.place
+        self.session.theme = self.theme
+        manners.keep(self)
+
+    def action_leave(self) -> None:
+        """Leave; sweeps go on, and the parting words say which."""
+        self.save_session()
+        self.exit(message=manners.parting(self.data))
