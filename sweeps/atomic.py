@@ -9,15 +9,19 @@ import time
 from pathlib import Path
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` in one step, creating its folder if need be."""
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `data` in one step, creating its folder if need be.
+
+    `durable` waits until the disk has it; a heartbeat need not survive a power cut.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         replace(Path(name), path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -1,0 +1,35 @@
+"""From a planned run to the job of one worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sweeps.plan.model import Plan, Run
+from sweeps.worker.job import Job, Todo
+
+
+def make_job(plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path) -> Job:
+    """The job that measures `todo` of a run."""
+    config, protocol = run.config, plan.protocol
+    return Job(
+        run=run.id,
+        attempt=attempt,
+        kind=config.kind,
+        target_dir=run.target_dir,
+        target_device=config.target_device,
+        target_properties=run.target_properties,
+        todo=todo,
+        events=str(spool / f"{run.id}-{attempt}.events.jsonl"),
+        draft_dir=run.draft_dir,
+        draft_device=config.draft_device,
+        draft_properties=run.draft_properties,
+        num_assistant_tokens=config.num_assistant_tokens,
+        assistant_confidence_threshold=config.assistant_confidence_threshold,
+        max_ngram_size=config.max_ngram_size,
+        branching_factor=config.branching_factor,
+        tree_depth=config.tree_depth,
+        max_new_tokens=protocol.max_new_tokens,
+        ignore_eos=protocol.ignore_eos,
+        prefix_caching=protocol.prefix_caching,
+        continuous_batching=run.path == "cb",
+    )

@@ -1,0 +1,38 @@
+"""After a supervisor that was killed: events that its last worker wrote and nobody took over."""
+
+from __future__ import annotations
+
+import contextlib
+
+from sweeps.events.types import Agreement, RepDone
+from sweeps.events.writer import JournalWriter
+from sweeps.supervise.attempt import Spool
+from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.progress import read_progress
+
+
+def recover(folder: SweepFolder) -> int:
+    """Move finished reps from left-over spool files into the journal; returns how many were missing there.
+
+    Only whole reps count: what was cut off is measured again.
+    """
+    files = sorted(folder.spool.glob("*.events.jsonl")) if folder.spool.is_dir() else []
+    if not files:
+        return 0
+    known = read_progress(folder.journal)
+    count = 0
+    with JournalWriter(folder.journal) as writer:
+        for path in files:
+            for event in Spool(path).take()[1]:
+                whole = isinstance(event, Agreement) or (isinstance(event, RepDone) and not event.warmup)
+                if not whole:
+                    continue
+                rep = event.rep if isinstance(event, RepDone) else 0
+                if isinstance(event, RepDone | Agreement) and rep not in known.reps[event.run, event.prompt]:
+                    writer.event(event)
+                    known.apply(event)
+                    count += 1
+    for path in [*files, *folder.spool.glob("*.job.json")]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return count

@@ -1,0 +1,90 @@
+"""What a journal says is done: enough to resume, without Polars."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import msgspec
+
+from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted
+from sweeps.plan.model import Plan, Run
+from sweeps.worker.job import Todo
+
+
+class Progress:
+    """Folded from events, live or read back."""
+
+    def __init__(self) -> None:
+        self.reps: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self.texts: dict[tuple[str, str], list[int]] = {}
+        """Token ids of the first rep of each run and prompt: what an agreement run scores."""
+        self.attempts: Counter[str] = Counter()
+        self.failed: dict[tuple[str, str], RunEnded] = {}
+        """(run, prompt): the prompt is empty where the whole run failed."""
+        self.closed: set[str] = set()
+        """Runs that were refused or skipped: not started again unless asked for."""
+
+    def apply(self, event: AnyEvent) -> None:
+        """Take one event in."""
+        if isinstance(event, RepDone) and not event.warmup:
+            key = (event.run, event.prompt)
+            self.reps[key].add(event.rep)
+            self.texts.setdefault(key, event.token_ids)
+        elif isinstance(event, Agreement):
+            self.reps[event.run, event.prompt].add(0)
+        elif isinstance(event, RunStarted):
+            self.attempts[event.run] = max(self.attempts[event.run], event.attempt)
+            self.closed.discard(event.run)
+        elif isinstance(event, RunEnded):
+            if event.status == "failed":
+                self.failed[event.run, event.prompt] = event
+            elif event.status in ("refused", "skipped"):
+                self.closed.add(event.run)
+            elif event.status == "ok":
+                for key in [key for key in self.failed if key[0] == event.run]:
+                    del self.failed[key]
+
+    def forget_failures(self) -> None:
+        """Let failed runs be tried again."""
+        self.failed.clear()
+        self.closed.clear()
+
+    def missing(self, plan: Plan, run: Run, reps: range | None = None) -> list[Todo]:
+        """What is still to be measured of a run, prompts that failed left out."""
+        if run.id in self.closed or (run.id, "") in self.failed:
+            return []
+        wanted = range(wanted_reps(plan, run)) if reps is None else reps
+        todo = []
+        for prompt in plan.prompts:
+            if (run.id, prompt.name) in self.failed:
+                continue
+            rest = [rep for rep in wanted if rep not in self.reps[run.id, prompt.name]]
+            if not rest:
+                continue
+            text: list[int] = []
+            if run.config.kind == "agreement":
+                text = self.texts.get((run.baseline or "", prompt.name), [])
+                if not text:
+                    continue
+            todo.append(Todo(prompt.name, prompt.text, plan.protocol.warmup, rest, text))
+        return todo
+
+
+def wanted_reps(plan: Plan, run: Run) -> int:
+    """Reps that a run needs: an agreement is exact, one pass is enough."""
+    return 1 if run.config.kind == "agreement" else plan.protocol.reps
+
+
+def read_progress(journal: Path) -> Progress:
+    """Read a journal back; lines that are no events (a half-written last one) count as absent."""
+    progress = Progress()
+    decoder = msgspec.json.Decoder(AnyEvent)
+    if journal.exists():
+        with journal.open("rb") as file:
+            for line in file:
+                try:
+                    progress.apply(decoder.decode(line))
+                except msgspec.DecodeError:
+                    continue
+    return progress

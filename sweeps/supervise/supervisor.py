@@ -1,0 +1,198 @@
+"""Walks through a plan: what is missing is measured, each run in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from sweeps.events.types import AnyEvent, Event, Log, RunEnded, SweepEnded, SweepStarted
+from sweeps.events.writer import JournalWriter
+from sweeps.plan.model import Plan, Run
+from sweeps.supervise import owner as ownership
+from sweeps.supervise.attempt import Attempt, Cause
+from sweeps.supervise.control import Requests
+from sweeps.supervise.facts import host_name, machine_facts
+from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.jobs import make_job
+from sweeps.supervise.leftovers import recover
+from sweeps.supervise.probe import device_answers
+from sweeps.supervise.progress import Progress, read_progress, wanted_reps
+from sweeps.worker.job import Todo
+
+Verdict = Literal["done", "stopped", "interrupted"]
+
+
+class Result(NamedTuple):
+    """How a sweep ended."""
+
+    verdict: Verdict
+    failed: int
+    """Runs (or prompts of runs) that failed or were refused."""
+
+
+class Supervisor:
+    """Runs one sweep in this process. Use under `MachineLock`."""
+
+    def __init__(
+        self,
+        folder: SweepFolder,
+        plan: Plan,
+        *,
+        only: frozenset[str] | None = None,
+        retry_failed: bool = False,
+        on_event: Callable[[AnyEvent], None] = lambda event: None,
+        after_run: Callable[[SweepFolder], None] = lambda folder: None,
+        answers: Callable[[str], bool] = device_answers,
+    ) -> None:
+        self._folder, self._plan, self._only = folder, plan, only
+        self._retry_failed = retry_failed
+        self._listener, self._after_run, self._answers = on_event, after_run, answers
+        self._requests = Requests(folder.control)
+        self._owner = ownership.myself(folder.path)
+        self._next_beat = 0.0
+        self._dead_devices: set[str] = set()
+        self.progress = Progress()
+
+    def run(self) -> Result:
+        """Measure what is missing. KeyboardInterrupt ends the running child and is part of the result."""
+        folder = self._folder
+        folder.spool.mkdir(parents=True, exist_ok=True)
+        self._requests.clear()
+        recover(folder)
+        self.progress = read_progress(folder.journal)
+        if self._retry_failed:
+            self.progress.forget_failures()
+        with JournalWriter(folder.journal) as self._writer:
+            verdict: Verdict = "interrupted"
+            try:
+                self._beat()
+                self._started()
+                verdict = self._walk()
+            except KeyboardInterrupt:
+                verdict = "interrupted"
+            finally:
+                self._emit(SweepEnded(status=verdict))
+                self._writer.sync()
+                self._after_run(folder)
+        return Result(verdict, len(self.progress.failed) + self._refused())
+
+    def _started(self) -> None:
+        text = self._folder.sweep_file
+        self._emit(
+            SweepStarted(
+                sweep=self._plan.sweep,
+                pid=self._owner.pid,
+                toml=text.read_text(encoding="utf-8") if text.exists() else "",
+                plan=msgspec.Raw(msgspec.json.encode(self._plan)),
+                host=host_name(),
+                facts=machine_facts(),
+            )
+        )
+
+    def _walk(self) -> Verdict:
+        for run, reps in self._order():
+            if self._requests.stop() or self._requests.stop_after_run():
+                return "stopped"
+            if self._only is not None and run.id not in self._only:
+                continue
+            if run.refused:
+                self._refuse(run)
+                continue
+            cause = self._run(run, reps)
+            if cause == "stop":
+                return "stopped"
+        return "done"
+
+    def _order(self) -> Iterator[tuple[Run, range | None]]:
+        """Runs with the reps of one pass: all at once, or one a pass against drift."""
+        if self._plan.protocol.order == "grouped":
+            yield from ((run, None) for run in self._plan.runs)
+            return
+        for number in range(self._plan.protocol.reps):
+            for run in self._plan.runs:
+                if number < wanted_reps(self._plan, run):
+                    yield run, range(number, number + 1)
+
+    def _run(self, run: Run, reps: range | None) -> Cause | None:
+        """Fresh processes until nothing of the run is missing or can be had."""
+        worked = False
+        cause: Cause | None = None
+        while todo := self.progress.missing(self._plan, run, reps):
+            if self._requests.skip(run.id):
+                self._skip(run, "asked for")
+                break
+            dead = self._dead_devices & {run.config.target_device, run.config.draft_device or ""}
+            if dead:
+                self._skip(run, f"device {', '.join(sorted(dead))} does not answer after a device loss")
+                break
+            if worked or self._plan.protocol.cooldown_s:
+                self._wait(self._plan.protocol.cooldown_s)
+            ended, cause = self._attempt(run, todo)
+            worked = True
+            if cause in ("stop", "skip"):
+                self._requests.take_skip(run.id)
+                break
+            if ended.failure == "device_lost":
+                self._after_device_loss(run)
+        if worked:
+            self._after_run(self._folder)
+        return cause
+
+    def _attempt(self, run: Run, todo: list[Todo]) -> tuple[RunEnded, Cause]:
+        number = self.progress.attempts[run.id] + 1
+        job = make_job(self._plan, run, number, todo, self._folder.spool)
+        limits = self._plan.protocol.limits_s
+        attempt = Attempt(
+            self._folder, job, limits, self._writer, self._requests, self._heard, self._beat
+        )
+        ended, cause = attempt.run()
+        if ended.status == "ok" and self.progress.missing(self._plan, run) == todo:
+            # Nothing came of an orderly end: never start the same thing again and again.
+            raise RuntimeError(f"run {run.id} ended in order without measuring anything")
+        return ended, cause
+
+    def _after_device_loss(self, run: Run) -> None:
+        for device in {run.config.target_device, run.config.draft_device or run.config.target_device}:
+            if not self._answers(device):
+                self._dead_devices.add(device)
+                self._emit(Log(run=run.id, message=f"{device} does not answer: its other runs are skipped"))
+
+    def _refuse(self, run: Run) -> None:
+        if run.id in self.progress.closed:
+            return
+        finding = next(f for f in run.findings if f.level == "refused")
+        self._emit(
+            RunEnded(
+                run=run.id, attempt=0, status="refused", failure=finding.code,
+                reason=f"{finding.message} {finding.remedy}".strip(),
+            )
+        )  # fmt: skip
+
+    def _skip(self, run: Run, reason: str) -> None:
+        self._requests.take_skip(run.id)
+        self._emit(RunEnded(run=run.id, attempt=0, status="skipped", reason=reason))
+
+    def _refused(self) -> int:
+        return sum(run.refused for run in self._plan.runs if self._only is None or run.id in self._only)
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not self._requests.stop():
+            self._beat()
+            time.sleep(min(0.2, seconds))
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + ownership.HEARTBEAT_S
+            ownership.beat(self._folder.supervisor, self._owner)
+
+    def _heard(self, event: AnyEvent) -> None:
+        self.progress.apply(event)
+        self._listener(event)
+
+    def _emit(self, event: Event) -> None:
+        self._heard(self._writer.event(event))  # type: ignore[arg-type]
