@@ -151,7 +151,15 @@ class Agreement(Event, tag="agreement", kw_only=True):
     prompt: str
     bits: str
     token_ids: list[int]
+    """The baseline's text, which was scored."""
+    best: list[int] = []
+    """The scoring model's first choice at each position."""
+    second: list[int] = []
+    """Its second choice."""
+    margins: list[float] = []
+    """Logit of the first minus that of the second choice: near 0 is a near tie."""
     took_s: float = 0.0
+    openvino: str = ""
 
 
 class WorkerError(Event, tag="worker_error", kw_only=True):

@@ -41,7 +41,7 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "missing_file",
-        r"openvino_tokenizer\.xml was not provided|Incorrect weights in bin file|"
+        r"openvino_tokenizer\.xml was not provided|Could not find a model in the directory|Incorrect weights in bin file|"
         r"(?:Could not|Cannot|Can't|can not) open (?:the )?(?:model )?file|Model file .* cannot be opened|"
         r"No such file or directory|does not exist|FileNotFoundError|openvino_model\.xml",
     ),

@@ -66,7 +66,7 @@ class Worker:
 
     def _measure(self) -> None:
         from sweeps.worker.measure import Measurer
-        from sweeps.worker.pipeline import build, configure, encode
+        from sweeps.worker.pipeline import build, configure, encode_with
 
         genai, import_s = self._import()
         self.begin("construct")
@@ -75,10 +75,11 @@ class Worker:
         self._constructed(perf_counter() - start, import_s)
         config = configure(pipeline, self.job)
         measurer = Measurer(genai, pipeline, config, self.channel, self.job)
+        tokenizer = pipeline.get_tokenizer()
         for todo in self.job.todo:
             self.prompt, self.rep = todo.prompt, 0
             self.begin("read")
-            inputs = encode(pipeline, todo.text)
+            inputs = encode_with(tokenizer, todo.text)
             tokens = int(inputs.input_ids.shape[1])
             self.channel.send(PromptEncoded(run=self.job.run, prompt=todo.prompt, tokens=tokens))
             self._reps(measurer, todo, inputs)

@@ -54,9 +54,8 @@ def configure(pipeline: Any, job: Job) -> Any:
     return config
 
 
-def encode(pipeline: Any, text: str) -> Any:
+def encode_with(tokenizer: Any, text: str) -> Any:
     """Token ids as `generate(text)` would make them: through the chat template where there is one."""
-    tokenizer = pipeline.get_tokenizer()
     if tokenizer.chat_template:
         text = tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True)
         return tokenizer.encode(text, add_special_tokens=False)

@@ -1,0 +1,106 @@
+"""Running a plan from the command line: here, detached, or under the app's eyes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from explorer.cli.errors import Problem
+from sweeps.plan.model import Plan
+from sweeps.supervise.folder import SweepFolder
+
+
+def has_terminal() -> bool:
+    """Whether there is a terminal to open the app on."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def supervise_here(
+    folder: SweepFolder, plan: Plan, *, only: Sequence[str] = (), retry_failed: bool = False
+) -> int:
+    """Run in this process with progress on standard error. Returns the exit code."""
+    from explorer.cli.progress import ProgressLine
+    from sweeps.supervise.owner import Busy, MachineLock
+    from sweeps.supervise.signals import stop_on_signals
+    from sweeps.supervise.supervisor import Supervisor
+    from sweeps.supervise.tables import write_tables
+
+    stop_on_signals(hang_up=False)
+    progress = ProgressLine(plan)
+    supervisor = Supervisor(
+        folder,
+        plan,
+        only=with_needs(plan, only) if only else None,
+        retry_failed=retry_failed,
+        on_event=progress.event,
+        after_run=write_tables,
+    )
+    progress.restore(supervisor.progress)
+    try:
+        with MachineLock(folder.path):
+            result = supervisor.run()
+    except Busy as busy:
+        raise Problem(f"{busy}; watch it with `specdec watch`, stop it with `specdec stop`", 1) from None
+    if result.verdict == "interrupted":
+        again = f"specdec run {folder.sweep_file}" if plan.sweep != "demo" else "specdec demo --headless"
+        click.echo(f"Stopped. What was finished stays in {folder.path}.\nGo on with: {again}", err=True)
+        return 130
+    if result.verdict == "stopped":
+        click.echo(f"Stopped as asked. Results so far: {folder.path}", err=True)
+    return int(result.failed > 0)
+
+
+def supervise_detached(
+    folder: SweepFolder, plan: Plan, *, only: Sequence[str] = (), retry_failed: bool = False
+) -> int:
+    """Start a supervisor that outlives this terminal; returns its pid. Raises Problem (exit 1)."""
+    from sweeps.supervise.detach import NotStarted, start_detached
+
+    try:
+        chosen = sorted(with_needs(plan, only)) if only else None
+        return start_detached(folder, only=chosen, retry_failed=retry_failed)
+    except NotStarted as error:
+        raise Problem(f"not started: {error}", 1) from None
+
+
+def with_needs(plan: Plan, only: Sequence[str]) -> frozenset[str]:
+    """The chosen runs (an unambiguous beginning of an id is enough) and the runs that they are compared
+    with. Raises Problem for an id that is not in the plan."""
+    wanted: set[str] = set()
+    for prefix in only:
+        found = [run for run in plan.runs if run.id.startswith(prefix)]
+        if len(found) != 1:
+            raise Problem(f"--only {prefix}: {'no run' if not found else 'several runs'} of that id in the plan")
+        run = found[0]
+        needs = (run.id, run.baseline, run.baseline_default, run.draft_alone)
+        wanted.update(need for need in needs if need)
+    return frozenset(wanted)
+
+
+def results_folder(data: str | None) -> Path:
+    """Where sweeps are written, checked to be writable. Raises Problem (exit 2)."""
+    from sweeps.paths import results
+
+    folder = results(data)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(f"{folder}: cannot be made ({error.strerror}); choose another with --data") from None
+    return folder
+
+
+def print_results(folder: SweepFolder, format_: str = "text") -> None:
+    """The sweep's table on standard output, and (as text) what it says in three lines."""
+    from explorer.cli.reading import reading
+    from explorer.cli.render import print_frame
+    from sweeps.store.frames import load_sweep_runs
+
+    runs = load_sweep_runs(folder.path)
+    print_frame(runs, format_)
+    if format_ == "text":
+        click.echo("")
+        for line in reading(runs):
+            click.echo(line)
