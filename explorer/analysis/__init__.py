@@ -1,0 +1,1 @@
+"""What a view of the tables is and how it is computed: pure Polars, no Textual."""
