@@ -16,8 +16,8 @@ from sweeps.exchange.rows import ExchangeError, Imported
 from sweeps.store.schema import RUNS
 
 FILES: Final = ("runs.csv", "runs.jsonl", "runs.parquet", "README.md")
-ELSEWHERE: Final = ("published", "llm_bench", "llama-bench", "vllm")
-"""Values of `source` that say a row was not measured here."""
+MEASURED: Final = "measured"
+"""The `source` of rows measured by this program on this machine."""
 _KEY: Final = ("run", "kind", "target", "tok_s")
 """Columns without which a table is not taken for a run table."""
 
@@ -181,7 +181,7 @@ def _public(table: pl.DataFrame, host: str | None) -> pl.DataFrame:
         table = table.with_columns(strings.str.replace_all(form, "~", literal=True))
     if host is None:
         return table
-    measured_here = pl.col("source").is_null() | (pl.col("source") == "measured")
+    measured_here = pl.col("source").is_null() | (pl.col("source") == MEASURED)
     return table.with_columns(
         pl.when(measured_here).then(pl.lit(host)).otherwise(pl.col("host")).alias("host")
     )

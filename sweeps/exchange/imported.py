@@ -16,10 +16,14 @@ FOLDER: Final = "imported"
 
 
 def save(results: Path, name: str, runs: pl.DataFrame) -> Path:
-    """Keep rows under a name; rows kept under that name before are replaced. Returns the file."""
+    """Keep rows under a name; rows kept under that name before are replaced. Returns the file.
+
+    Rows that somebody else's data set calls measured were not measured here: their source becomes `imported`.
+    """
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "rows"
     path = results / FOLDER / f"{safe}.parquet"
-    atomic.write_bytes(path, dataset.parquet(runs))
+    source = pl.col("source").replace({dataset.MEASURED: "imported"})
+    atomic.write_bytes(path, dataset.parquet(runs.with_columns(source)))
     return path
 
 

@@ -119,7 +119,13 @@ def test_card_tells_source_machine_and_every_column(tmp_path: Path) -> None:
 
 
 def test_data_set_hides_home_and_host_but_not_other_peoples(tmp_path: Path) -> None:
-    mine = {"run": "1", "kind": "plain", "host": "my-laptop", "reason": f"{Path.home()}/m: not found"}
+    mine = {
+        "run": "1",
+        "kind": "plain",
+        "host": "my-laptop",
+        "source": "measured",
+        "reason": f"{Path.home()}/m: not found",
+    }
     runs = pl.concat([rows.frame([mine]), published.load()])
     files = dataset.write(tmp_path, runs, title="t", host="a laptop")
     written = detect.load(files[2]).runs
@@ -204,3 +210,9 @@ def test_import_command_refuses_and_keeps_nothing(tmp_path: Path, arguments: lis
     assert isinstance(result.exception, Problem) and message in str(result.exception)
     assert result.exception.exit_code == 2
     assert not (tmp_path / "results").exists()
+
+
+def test_rows_of_another_machine_are_not_called_measured(tmp_path: Path) -> None:
+    theirs = rows.frame([{"run": "1", "kind": "plain", "target": "m", "tok_s": 3.0, "source": "measured"}])
+    imported.save(tmp_path, "theirs", theirs)
+    assert imported.load(tmp_path)["source"].to_list() == ["imported"]
