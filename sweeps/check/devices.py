@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sweeps.check.case import Case, Machine, Side, refused, switched_on, warned
+from sweeps.check.case import Case, Machine, Side, refused, warned
 from sweeps.plan.model import Finding
 from sweeps.spec.devices import device_problem
 
@@ -52,14 +52,11 @@ def _npu(machine: Machine, side: Side) -> Iterator[Finding]:
                 yield _missing(machine, side, f"NPUW_DEVICES names {name}, which this machine does not have")
         return
     if not is_available("NPU", machine.devices):
-        half = switched_on(side.properties.get("NPU_USE_NPUW")) or "NPUW_DEVICES" in side.properties
         yield _missing(
             machine,
             side,
             "this machine has no NPU",
-            'emulation needs both NPU_USE_NPUW = "YES" and NPUW_DEVICES = "CPU" under [devices.NPU]'
-            if half
-            else "run elsewhere, or run the NPU code path on the CPU: [devices.NPU] with "
+            "run elsewhere, or run the NPU code path on the CPU: [devices.NPU] with "
             'NPU_USE_NPUW = "YES", NPUW_DEVICES = "CPU", NPUW_ONLINE_PIPELINE = "NONE"',
         )
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from sweeps.check.case import Case, Side, noted, refused, warned
 from sweeps.check.devices import members
 from sweeps.plan.model import Finding
+from sweeps.plan.rules import SCHEDULER_OPTIONS
 
 NPU_KEYS = frozenset({"MAX_PROMPT_LEN", "MIN_RESPONSE_LEN", "PREFILL_HINT", "GENERATE_HINT"})
 NPU_PREFIXES = ("NPU_", "NPUW_")
 PIPELINE_KEYS = frozenset({"ATTENTION_BACKEND", "CACHE_DIR"})
 """Taken by the pipeline itself, on every device; the draft's ATTENTION_BACKEND is judged with the options."""
-SCHEDULER_KEYS = frozenset({"cache_size", "num_kv_blocks"})
-"""Handed to the scheduler's configuration, which only continuous batching has."""
 COMMON_KEYS = frozenset(
     {
         "PERFORMANCE_HINT",
@@ -49,16 +48,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, side: Side, key: str) -> Finding | None:
     where = f"{side.role} on {side.device}"
-    if key == "scheduler_config":
-        return _scheduler(case, where)
-    if key in SCHEDULER_KEYS:
-        if case.run.path == "cb":
-            return None
-        return refused(
-            "scheduler_without_cb",
-            f"{where}: {key} sets the scheduler of continuous batching, which this run does not use",
-            'take it out, or set attention_backend = "PA" on a run without an NPU',
-        )
+    if key in SCHEDULER_OPTIONS:
+        return None  # judged with the options: it depends on the engine, not on the side
     if key in NPU_KEYS or key.startswith(NPU_PREFIXES):
         if "NPU" in (name.split(".", 1)[0] for name in members(side.device)):
             return None
@@ -69,20 +60,6 @@ def _judge(case: Case, side: Side, key: str) -> Finding | None:
             "move it under [devices.NPU]",
         )
     return _unknown(case, side, key, where)
-
-
-def _scheduler(case: Case, where: str) -> Finding:
-    if case.stateful:
-        return refused(
-            "scheduler_with_npu",
-            f"{where}: scheduler_config is for continuous batching; with an NPU it fails or is ignored",
-            "take it out",
-        )
-    return refused(
-        "scheduler_is_no_property",
-        f"{where}: scheduler_config is an object and cannot be written as a property",
-        "set prefix_caching under [protocol]; cache_size and num_kv_blocks may be given as properties",
-    )
 
 
 def _unknown(case: Case, side: Side, key: str, where: str) -> Finding | None:

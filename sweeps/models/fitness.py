@@ -11,9 +11,9 @@ NPU_ROW_MULTIPLE = 64
 """NPUW unpacks int4 weights in rows of this length; others fail with `from_shape.back() % 64 == 0`."""
 
 
-def export_for_npu(model: str) -> str:
-    """The command that makes an IR which the NPU takes."""
-    return f"specdec export {model} {model}-npu --npu"
+def export_for_npu(name: str) -> str:
+    """The command that makes an IR which the NPU takes (MODEL is the checkpoint that `name` came from)."""
+    return f"specdec export MODEL {name}-npu --npu"
 
 
 def npu_findings(name: str, ir: Census, *, emulated: bool = False) -> Iterator[Finding]:
