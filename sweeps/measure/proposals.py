@@ -41,23 +41,23 @@ def replay(rule: Rule, nat: int, budget: int, burst_sizes: Sequence[int]) -> lis
     return proposals
 
 
-def split_draft(draft_us: Sequence[float], proposals: Sequence[int]) -> list[float] | None:
-    """Draft time of each round in microseconds, or None where the raw list does not fit the proposals.
+def entries(rule: Rule, proposals: Sequence[int]) -> list[int]:
+    """Draft inferences that stand in the library's raw list for each round: one a proposal. Continuous
+    batching runs the draft once even in a last round that has no room for a proposal."""
+    return [max(count, 1) for count in proposals] if rule == "fixed" else list(proposals)
 
-    The list holds one entry a proposal, in order, and may be led by one entry for the draft's prefill,
-    which is left out here (see `lead`).
+
+def split_draft(draft_us: Sequence[float], counts: Sequence[int]) -> list[float] | None:
+    """Draft time of each round (microseconds), or None where the raw list does not fit `counts`.
+
+    The list holds `counts[i]` entries for round i, in order, and may be led by one entry for the draft's
+    prefill, which belongs to no round and is left out.
     """
-    if lead(draft_us, proposals) is None:
+    at = len(draft_us) - sum(counts)
+    if at not in (0, 1):
         return None
-    at = len(draft_us) - sum(proposals)
     times: list[float] = []
-    for count in proposals:
+    for count in counts:
         times.append(sum(draft_us[at : at + count]))
         at += count
     return times
-
-
-def lead(draft_us: Sequence[float], proposals: Sequence[int]) -> int | None:
-    """Entries before the first proposal's (0 or 1), or None where the list does not fit."""
-    extra = len(draft_us) - sum(proposals)
-    return extra if extra in (0, 1) else None

@@ -65,7 +65,12 @@ RUNS: Final[dict[str, Column]] = {
     "rel_mad": Column(pl.Float64, "median absolute deviation of tok_s over its median"),
     "repeatable": Column(pl.Boolean, "all reps gave the same token ids"),
     "first_divergence": Column(pl.Int64, "index of the first token that differs from the baseline's"),
-    "divergence": Column(pl.String, "the diverging tokens, and whether it was a near tie"),
+    "divergence": Column(
+        pl.String, "where the text parts from the baseline's and from other drafts', with both tokens"
+    ),
+    "text": Column(
+        pl.String, "equal letters, equal texts (within a target and a prompt; A is the first baseline's)"
+    ),
     "attention_backend": Column(pl.String, "as asked for; empty: the library's choice"),
     "assistant_confidence_threshold": Column(pl.Float64, "dynamic draft length on cb"),
     "max_ngram_size": Column(pl.Int64, "prompt lookup's longest match"),
@@ -77,6 +82,9 @@ RUNS: Final[dict[str, Column]] = {
     "prefix_caching": Column(pl.Boolean, "on only when the sweep asks for it"),
     "added": Column(pl.Boolean, "the plan added this run as a baseline"),
     "source": Column(pl.String, "measured here, published, or the tool it was imported from"),
+    "notes": Column(
+        pl.String, "what does not make the row wrong: library getters that disagree, a fallback, load"
+    ),
 }
 
 REPS: Final[dict[str, Column]] = {
@@ -114,6 +122,7 @@ REPS: Final[dict[str, Column]] = {
     "started": Column(pl.String, "ISO 8601, UTC"),
     "prompt_tokens": Column(pl.Int64, "tokens of the prompt"),
     "max_new_tokens": Column(pl.Int64, "the budget"),
+    "notes": Column(pl.String, "library getters that disagree with our counts, with the version"),
 }
 
 ROUNDS: Final[dict[str, Column]] = {

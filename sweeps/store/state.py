@@ -83,7 +83,7 @@ class RunState:
     """Prompt -> what the process died of while measuring it."""
     tail: list[str] = field(default_factory=list)
     """Last lines of stderr of the last process that failed."""
-    _rep_started: float = 0.0
+    _rep_started: tuple[str, int, float] = ("", 0, 0.0)
     _other_cpu: list[float] = field(default_factory=list)
 
 
@@ -140,8 +140,8 @@ class SweepState:
                 return "running", Failure("", "")
         if prompt in state.failures:
             failure = state.failures[prompt]
-            kept = f"{done} of {wanted} reps kept" if done else ""
-            return "failed", Failure(failure.failure, "; ".join(part for part in (failure.reason, kept) if part))
+            kept = f" ({done} of {wanted} reps kept)" if done else ""
+            return "failed", Failure(failure.failure, failure.reason + kept)
         if state.status in ("running", "ok"):
             # Its turn comes again: another prompt is being measured, or passes are interleaved.
             return "queued", Failure("", "")
@@ -220,7 +220,7 @@ def _adopt(state: SweepState, plan: Plan) -> None:
         if run.refused:
             found = [f for f in run.findings if f.level == "refused"]
             known.status, known.failure = "refused", found[0].code
-            known.reason = "; ".join(f.message for f in found)
+            known.reason = "; ".join(f"{f.message} {f.remedy}".strip() for f in found)
         elif known.status == "refused":
             known.status, known.failure, known.reason = "queued", "", ""
         state.runs[run.id] = known
@@ -267,7 +267,7 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
         case RepStarted():
             run.prompt, run.rep, run.warmup = event.prompt, event.rep, event.warmup
             run.failures.pop(event.prompt, None)
-            run._rep_started, run._other_cpu = event.t, []
+            run._rep_started, run._other_cpu = (event.prompt, event.rep, event.t), []
         case RepDone():
             _keep_rep(state, run, event)
         case Sample():
@@ -286,8 +286,11 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
 def _keep_rep(state: SweepState, run: RunState, event: RepDone) -> None:
     if event.warmup:
         return
-    started = run._rep_started or event.t - event.wall_us / 1e6
-    other = fmean(run._other_cpu) if run._other_cpu else None
+    prompt, rep, started = run._rep_started
+    seen = (prompt, rep) == (event.prompt, event.rep)
+    other = fmean(run._other_cpu) if seen and run._other_cpu else None
+    # Recovered from what a killed supervisor left, a rep may stand without its start.
+    started = started if seen else event.t - event.wall_us / 1e6
     state.reps[event.run, event.prompt, event.rep] = Rep(event, started, other)
 
 

@@ -1,0 +1,167 @@
+"""Run, rep and round frames over all sweeps of a results folder.
+
+The journal is the truth. Parquet beside it is a cache that says how much of the journal it has seen: it is
+used as long as that is all of it, and made again otherwise.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from sweeps import atomic, paths
+from sweeps.store.schema import REPS, ROUNDS, RUNS, Column, empty
+from sweeps.store.tables import JOURNAL, Tables
+
+FORMAT: Final = "1"
+"""Goes up when the same journal would give other tables."""
+
+GONE_AFTER_S: Final = 30.0
+"""A supervisor writes `supervisor.json` every 2 s; after this long without it, it is gone."""
+
+_TABLES: Final[dict[str, tuple[dict[str, Column], Callable[[Tables], pl.DataFrame]]]] = {
+    "runs": (RUNS, Tables.runs),
+    "reps": (REPS, Tables.reps),
+    "rounds": (ROUNDS, Tables.rounds),
+}
+
+Data = str | os.PathLike[str] | None
+
+
+def load_runs(data: Data = None, sweep: str | None = None, *, published: bool = True) -> pl.DataFrame:
+    """The run table: one row a run and prompt of every sweep in the results folder (`data`: see
+    `sweeps.paths.results`), with `published` also the published and imported rows.
+
+    `sweep` keeps one sweep: the name of its folder, or of the sweep (its newest folder).
+    """
+    found = _load("runs", data, sweep)
+    if not published:
+        return found
+    extra = [_others(load, RUNS) for load in (_published, lambda: _imported(data))]
+    if sweep is not None:
+        extra = [rows.filter(pl.col("sweep") == sweep) for rows in extra]
+    return pl.concat([found, *extra])
+
+
+def load_reps(data: Data = None, sweep: str | None = None) -> pl.DataFrame:
+    """One row a counted rep, over all sweeps or one (see `load_runs`)."""
+    return _load("reps", data, sweep)
+
+
+def load_rounds(data: Data = None, sweep: str | None = None) -> pl.DataFrame:
+    """One row a round, over all sweeps or one (see `load_runs`)."""
+    return _load("rounds", data, sweep)
+
+
+def sweep_folders(data: Data = None, sweep: str | None = None) -> list[Path]:
+    """Folders that hold a journal, oldest first; with `sweep`: that folder, or the newest of that sweep."""
+    root = paths.results(data)
+    if not root.is_dir():
+        return []
+    found = sorted(
+        (path.parent for path in root.glob(f"*/{JOURNAL}")),
+        key=lambda folder: (folder / JOURNAL).stat().st_mtime,
+    )
+    if sweep is None:
+        return found
+    exact = [folder for folder in found if folder.name == sweep]
+    return exact or [folder for folder in found if folder.name.startswith(f"{sweep}-")][-1:]
+
+
+def write_parquet(folder: Path) -> None:
+    """Write the three tables of a sweep beside its journal, each in one step."""
+    tables = Tables(folder)
+    tables.refresh()
+    seen = {"journal": str(tables.reader.offset), "format": FORMAT}
+    for name, (_, build) in _TABLES.items():
+        buffer = io.BytesIO()
+        build(tables).write_parquet(buffer, metadata=seen)
+        atomic.write_bytes(folder / f"{name}.parquet", buffer.getvalue())
+
+
+def rebuild(folder: Path) -> None:
+    """Make the tables of a sweep again from its journal alone."""
+    for name in _TABLES:
+        (folder / f"{name}.parquet").unlink(missing_ok=True)
+    write_parquet(folder)
+
+
+def _load(table: str, data: Data, sweep: str | None) -> pl.DataFrame:
+    columns = _TABLES[table][0]
+    return pl.concat([empty(columns), *(load_folder(folder, table) for folder in sweep_folders(data, sweep))])
+
+
+def load_folder(folder: Path, table: str) -> pl.DataFrame:
+    """One table (`runs`, `reps` or `rounds`) of one results folder, finished or still growing."""
+    columns, build = _TABLES[table]
+    found = _cached(folder, table, columns)
+    if found is None:
+        tables = Tables(folder)
+        tables.refresh()
+        found = build(tables)
+    if table == "runs" and not _supervised(folder):
+        found = _interrupted(found)
+    return found
+
+
+def _cached(folder: Path, table: str, columns: Mapping[str, Column]) -> pl.DataFrame | None:
+    """The Parquet file if it has seen all of the journal, else None."""
+    path = folder / f"{table}.parquet"
+    try:
+        seen = pl.read_parquet_metadata(path)
+        if seen.get("format") != FORMAT or seen.get("journal") != str((folder / JOURNAL).stat().st_size):
+            return None
+        found = pl.read_parquet(path, memory_map=False)
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    same = found.schema == pl.Schema({name: column.dtype for name, column in columns.items()})
+    return found if same else None
+
+
+def _supervised(folder: Path) -> bool:
+    try:
+        beat = (folder / "supervisor.json").stat().st_mtime
+    except OSError:
+        return False
+    return time.time() - beat < GONE_AFTER_S
+
+
+def _interrupted(runs: pl.DataFrame) -> pl.DataFrame:
+    """A run cannot be running when nobody supervises it."""
+    running = pl.col("status") == "running"
+    reason = pl.lit("the supervisor is gone; `specdec run --resume` goes on")
+    return runs.with_columns(
+        reason=pl.when(running).then(reason).otherwise("reason"),
+        status=pl.when(running).then(pl.lit("cancelled")).otherwise("status"),
+    ).select(list(RUNS))
+
+
+def _published() -> pl.DataFrame:
+    from sweeps.exchange import published
+
+    return published.load()
+
+
+def _imported(data: Data) -> pl.DataFrame:
+    from sweeps.exchange import imported
+
+    return imported.load(paths.results(data))
+
+
+def _others(load: Callable[[], pl.DataFrame], columns: Mapping[str, Column]) -> pl.DataFrame:
+    return align(load(), columns)
+
+
+def align(rows: pl.DataFrame, columns: Mapping[str, Column]) -> pl.DataFrame:
+    """Exactly the given columns in their order and types; missing ones are null, others are dropped."""
+    wanted: Sequence[pl.Expr] = [
+        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(column.dtype).alias(name)
+        for name, column in columns.items()
+    ]
+    return rows.select(wanted)
