@@ -1,0 +1,1 @@
+"""Watch: follow a sweep as it runs, see how it ended, replay it."""
