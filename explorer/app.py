@@ -116,6 +116,10 @@ class SpecdecApp(Acting, App[None]):
         self.go("explore")
         places.forward(self.screen, "show_rows", message.where)
 
+    @on(messages.Say)
+    def _say(self, message: messages.Say) -> None:
+        self.notify(message.text, severity="error" if message.error else "information", timeout=10)
+
     def action_demo(self) -> None:
         manners.start_demo(self)
 

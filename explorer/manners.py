@@ -102,17 +102,21 @@ def parting(data: str | None) -> str | None:
 
 
 def start_demo(app: SpecdecApp) -> None:
-    """Start the bundled sweep on its own, and show it."""
-    from sweeps.supervise.detach import start
+    """Start the bundled sweep on its own in a thread, and show it."""
+    from explorer.messages import Say, ShowSweep
 
-    from explorer.messages import ShowSweep
+    def begin() -> None:
+        from explorer.screens.define.work import start
 
-    try:
-        folder = start(paths.presets() / "demo.toml", app.data)
-    except (OSError, ValueError, RuntimeError) as error:
-        app.notify(f"The demo did not start: {error}", severity="error", timeout=10)
-        return
-    app.post_message(ShowSweep(folder))
+        try:
+            folder = start(paths.presets() / "demo.toml", paths.results(app.data))
+        except Exception as error:  # Whatever it is, the person is told and the app goes on.
+            app.post_message(Say(f"The demo did not start: {error}", error=True))
+            return
+        app.post_message(ShowSweep(folder))
+
+    app.notify("Starting the demo sweep.", timeout=4)
+    app.run_worker(begin, thread=True, group="demo", exclusive=True, exit_on_error=False)
 
 
 def key_name(key: str, ascii_only: bool = False) -> str:

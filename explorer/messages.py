@@ -31,3 +31,11 @@ class AskWhatIf(Message):
     def __init__(self, rows: Sequence[dict[str, Any]] = ()) -> None:
         self.rows = tuple(rows)
         super().__init__()
+
+
+class Say(Message):
+    """Tell the person something, from a thread."""
+
+    def __init__(self, text: str, error: bool = False) -> None:
+        self.text, self.error = text, error
+        super().__init__()
