@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from sweeps.spec.checks import Fault, document_faults
-from sweeps.spec.errors import SpecError, SpecIssue, one_line, place_text, shown
+from sweeps.spec.errors import SpecError, SpecIssue, one_line, place_text
 from sweeps.spec.model import Sweep
 from sweeps.spec.places import Places, scan
 from sweeps.spec.resolve import model_faults, prompt_faults
@@ -147,14 +147,11 @@ def _document(text: str) -> tuple[dict[str, Any], SpecIssue | None]:
     except tomllib.TOMLDecodeError as error:
         return {}, _syntax_issue(str(error), text)
     except RecursionError:
-        return {}, SpecIssue(f"is nested too deeply; a sweep has at most {DEEPEST} levels")
+        return {}, _too_deep(text)
     except (ValueError, OverflowError) as error:
         # Python refuses to read integers of thousands of digits and says so with a plain ValueError.
         return {}, _too_long_number(text) or SpecIssue(f"TOML: {one_line(str(error))}")
-    deep = _deepest(document)
-    if deep > DEEPEST:
-        return {}, SpecIssue(f"is nested {deep} levels deep; a sweep has at most {DEEPEST}")
-    return document, None
+    return (document, None) if _deepest(document) <= DEEPEST else ({}, _too_deep(text))
 
 
 def _syntax_issue(message: str, text: str) -> SpecIssue:
@@ -171,15 +168,22 @@ def _syntax_issue(message: str, text: str) -> SpecIssue:
 
 
 def _too_long_number(text: str) -> SpecIssue | None:
-    match = re.search(r"\d[\d_]{1000,}", text)
+    places = scan(text)
+    match = re.search(r"\d[\d_]{1000,}", places.text)
     if not match:
         return None
+    line, column = places.line_column(match.start())
+    place = place_text(places.last_before(line))
+    return SpecIssue("a number of thousands of digits; at most 2147483647", place, line, column)
+
+
+def _too_deep(text: str) -> SpecIssue:
+    """Where the nesting is deepest; its first key stands for the place, which would be a long one."""
     places = scan(text)
-    line, column = Places(text.replace("\r\n", "\n")).line_column(
-        match.start() - text.count("\r\n", 0, match.start())
-    )
-    message = f"{shown(2**64)}; at most 2147483647"
-    return SpecIssue(message, place_text(places.last_before(line)), line, column)
+    deepest = max((*places.values, *places.keys), key=len, default=())
+    line, column = places.position(deepest[:1], on_key=True) or (None, None)
+    message = f"is nested too deeply; a sweep has at most {DEEPEST} levels"
+    return SpecIssue(message, place_text(deepest[:1]), line, column)
 
 
 def _deepest(document: object) -> int:

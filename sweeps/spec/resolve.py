@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from sweeps import paths
 from sweeps.spec.checks import Fault
-from sweeps.spec.errors import nearest, shown
+from sweeps.spec.errors import nearest, one_line, shown
 from sweeps.spec.model import DEMO_PREFIX, PromptFile, Sweep
 
 LARGEST_PROMPT: Final = 4 << 20
@@ -37,9 +37,9 @@ def model_folder(value: str, folder: Path) -> Path:
         return _bundled("models", value, "")
     path = _relative(value, folder)
     if not _is(path, folder=True):
-        what = "is a file, not a folder" if _is(path, folder=False) else "there is no such folder"
+        what = "is a file, not a folder" if _is(path, folder=False) else "no such folder"
         raise UnresolvedError(
-            f"{shown(value)}: {what} ({shown(str(path))}); give the folder of an OpenVINO IR"
+            f"{shown(value)}: {what} ({one_line(str(path))}); give the folder of an OpenVINO IR"
         )
     return path
 
@@ -103,9 +103,9 @@ def _prompt_file(value: str, folder: Path) -> str:
     demo = value.startswith(DEMO_PREFIX)
     path = _bundled("prompts", value, ".txt") if demo else _relative(value, folder)
     if not _is(path, folder=False):
-        what = "is a folder" if _is(path, folder=True) else "there is no such file"
+        what = "is a folder" if _is(path, folder=True) else "no such file"
         raise UnresolvedError(
-            f"{shown(value)}: {what} ({shown(str(path))}); paths are relative to the sweep file"
+            f"{shown(value)}: {what} ({one_line(str(path))}); it is relative to the sweep file"
         )
     try:
         with path.open("rb") as handle:
@@ -136,17 +136,17 @@ def _bundled(kind: str, value: str, suffix: str) -> Path:
     name = value.removeprefix(DEMO_PREFIX)
     home = paths.bundled(kind)
     entries = sorted(home.iterdir()) if home.is_dir() else []
-    known = {
-        entry.name.removesuffix(suffix): entry
-        for entry in entries
-        if entry.name.endswith(suffix) and entry.is_dir() == (suffix == "")
-    }
+    known = {entry.name.removesuffix(suffix): entry for entry in entries if _offered(entry, suffix)}
     if name in known:
         return known[name]
     close = nearest(name, known)
     listed = ", ".join(known) or "none"
     hint = f"did you mean {DEMO_PREFIX}{close}?" if close else f"bundled: {listed}"
     raise UnresolvedError(f"no bundled {kind.removesuffix('s')} {shown(value)}; {hint}")
+
+
+def _offered(entry: Path, suffix: str) -> bool:
+    return entry.name.endswith(suffix) if suffix else (entry / "openvino_model.xml").is_file()
 
 
 def _is(path: Path, *, folder: bool) -> bool:

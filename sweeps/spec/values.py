@@ -43,9 +43,8 @@ def whole(least: int) -> Check:
 
 def number(low: float, high: float = LARGEST, *, open_low: bool = False, open_high: bool = False) -> Check:
     """A finite number between two ends (each end excluded when `open_*` is set)."""
-    wanted = (
-        f"{'above' if open_low else 'at least'} {low:g} and {'below' if open_high else 'at most'} {high:g}"
-    )
+    low_word, high_word = "above" if open_low else "at least", "below" if open_high else "at most"
+    wanted = f"{low_word} {low:g} and {high_word} {high:.10g}"
 
     def check(value: object) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
