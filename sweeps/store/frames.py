@@ -43,7 +43,7 @@ def load_runs(data: Data = None, sweep: str | None = None, *, published: bool = 
     found = _load("runs", data, sweep)
     if not published:
         return found
-    extra = [_others(load, RUNS) for load in (_published, lambda: _imported(data))]
+    extra = [align(rows, RUNS) for rows in (_published(), _imported(data))]
     if sweep is not None:
         extra = [rows.filter(pl.col("sweep") == sweep) for rows in extra]
     return pl.concat([found, *extra])
@@ -94,20 +94,64 @@ def rebuild(folder: Path) -> None:
 
 def _load(table: str, data: Data, sweep: str | None) -> pl.DataFrame:
     columns = _TABLES[table][0]
-    return pl.concat([empty(columns), *(load_folder(folder, table) for folder in sweep_folders(data, sweep))])
+    found = [load_folder(folder).table(table) for folder in sweep_folders(data, sweep)]
+    return pl.concat([empty(columns), *found])
 
 
-def load_folder(folder: Path, table: str) -> pl.DataFrame:
-    """One table (`runs`, `reps` or `rounds`) of one results folder, finished or still growing."""
-    columns, build = _TABLES[table]
-    found = _cached(folder, table, columns)
-    if found is None:
-        tables = Tables(folder)
-        tables.refresh()
-        found = build(tables)
-    if table == "runs" and not _supervised(folder):
-        found = _interrupted(found)
-    return found
+class SweepFrames:
+    """The tables of one results folder as they stood when it was loaded; each is made when asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._followed: Tables | None = None
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row a run and prompt."""
+        return self.table("runs")
+
+    @property
+    def reps(self) -> pl.DataFrame:
+        """One row a counted rep."""
+        return self.table("reps")
+
+    @property
+    def rounds(self) -> pl.DataFrame:
+        """One row a round."""
+        return self.table("rounds")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """`runs`, `reps` or `rounds`."""
+        if name not in self._frames:
+            self._frames[name] = self._make(name)
+        return self._frames[name]
+
+    def _make(self, name: str) -> pl.DataFrame:
+        columns, build = _TABLES[name]
+        found = None if self._followed else _cached(self.folder, name, columns)
+        if found is None:
+            found = build(self._tables())
+        return _interrupted(found) if name == "runs" and not _supervised(self.folder) else found
+
+    def _tables(self) -> Tables:
+        if self._followed is None:
+            self._followed = Tables(self.folder)
+            self._followed.refresh()
+        return self._followed
+
+
+def load_folder(folder: Path) -> SweepFrames:
+    """The tables of one results folder, finished or still growing.
+
+    Raises (on first use) OSError: the journal cannot be read.
+    """
+    return SweepFrames(folder)
+
+
+def load_sweep_runs(folder: Path) -> pl.DataFrame:
+    """The run table of one results folder."""
+    return load_folder(folder).runs
 
 
 def _cached(folder: Path, table: str, columns: Mapping[str, Column]) -> pl.DataFrame | None:
@@ -152,10 +196,6 @@ def _imported(data: Data) -> pl.DataFrame:
     from sweeps.exchange import imported
 
     return imported.load(paths.results(data))
-
-
-def _others(load: Callable[[], pl.DataFrame], columns: Mapping[str, Column]) -> pl.DataFrame:
-    return align(load(), columns)
 
 
 def align(rows: pl.DataFrame, columns: Mapping[str, Column]) -> pl.DataFrame:
