@@ -33,6 +33,8 @@ class Profile:
     rounds: Floats
     full: Floats
     """Rounds (of at least one proposal) that were accepted whole."""
+    caught_up: Floats
+    """Those of them with a round of proposals behind them, in which the draft has a token to catch up."""
     by_width: Floats
     """[B, K + 1]: rounds that proposed 0, 1, ... K tokens."""
     tokens: int
@@ -76,8 +78,19 @@ def counted(rounds: Rounds, rule: Rule, nat: int, budget: int) -> Profile:
     for c in rounds.proposals:
         by_width[c] += 1
     full = sum(1 for c, m in zip(rounds.proposals, rounds.accepted, strict=True) if c and m == c)
+    caught = sum(
+        1
+        for c, m, after in zip(rounds.proposals, rounds.accepted, rounds.proposals[1:], strict=False)
+        if after and 0 < c == m
+    )
     tokens = sum(rounds.bursts) if rounds.bursts else max(budget - 1, 0)
-    return Profile(np.asarray(float(len(rounds.proposals))), np.asarray(float(full)), by_width, tokens)
+    return Profile(
+        np.asarray(float(len(rounds.proposals))),
+        np.asarray(float(full)),
+        np.asarray(float(caught)),
+        by_width,
+        tokens,
+    )
 
 
 def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
@@ -96,6 +109,7 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
     reach = np.zeros((total + 1 + width, width + 1, batch))  # padded below: row of n is n + width
     rounds = np.zeros(batch)
     full = np.zeros(batch)
+    caught = np.zeros(batch)
     by_width = np.zeros((width + 1, batch))
     if total:
         reach[total + width, nat] = 1.0
@@ -116,6 +130,8 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
             if c:
                 reach[n - c + width : n + width, nat][::-1] += refuse[:c] * here[nat]
                 full += survive[c] * here[nat]
+                if n - 1 - c >= 2:
+                    caught += survive[c] * here[nat]
             reach[n - 1 - c + width, nat] += survive[c] * here[nat]
             continue
         room = n - 1
@@ -138,11 +154,13 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
             if c:
                 whole = survive[c] * here[k]
                 full += whole
+                if n - 1 - c >= 2:
+                    caught += whole
                 reach[n - 1 - c + width, up[k] if c == k else down[k]] += whole
     squeeze = np.asarray(accept).ndim == 0
     if squeeze:
-        return Profile(rounds[0], full[0], by_width[:, 0], total)
-    return Profile(rounds, full, by_width.T, total)
+        return Profile(rounds[0], full[0], caught[0], by_width[:, 0], total)
+    return Profile(rounds, full, caught, by_width.T, total)
 
 
 def expected_many(alpha: Floats, rule: Rule, nat: int, budget: int) -> Profile:
@@ -160,7 +178,13 @@ def expected_many(alpha: Floats, rule: Rule, nat: int, budget: int) -> Profile:
     basis = weights / np.where(exact, 1.0, gap)
     basis[exact.any(axis=1)] = exact[exact.any(axis=1)].astype(float)
     basis /= basis.sum(axis=1, keepdims=True)
-    return Profile(basis @ at_nodes.rounds, basis @ at_nodes.full, basis @ at_nodes.by_width, at_nodes.tokens)
+    return Profile(
+        basis @ at_nodes.rounds,
+        basis @ at_nodes.full,
+        basis @ at_nodes.caught_up,
+        basis @ at_nodes.by_width,
+        at_nodes.tokens,
+    )
 
 
 @lru_cache(maxsize=256)

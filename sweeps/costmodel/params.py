@@ -1,10 +1,11 @@
 """The terms of one configuration and what follows from them: speed-up, its curve, the round budget.
 
-    time of all rounds = draft_ms (proposals + catch_up full) + sum of verify(c) + rest_ms rounds
+    time of all rounds = draft_ms (proposals + catch_up caught_up) + draft_round_ms rounds with proposals
+                         + sum of verify(c) + rest_ms rounds + rest_proposal_ms proposals
                          + rest_mismatch_ms mismatched + first_round_ms
     speed-up           = (budget - 1) target_ms / time of all rounds
 
-The counts (rounds, proposals, full, mismatched, rounds by width c) are a `Profile`: by replay of an
+The counts (rounds, proposals, caught_up, mismatched, rounds by width c) are a `Profile`: by replay of an
 agreement string, or expected. First tokens (prefill) are in neither side, as in `tok_s`.
 """
 
@@ -37,6 +38,8 @@ class Params:
     """Each proposal more to verify: verify(c) = base + slope c (c + 1 tokens are verified)."""
     rest_ms: float = 0.0
     """Per round, neither draft nor verify."""
+    rest_proposal_ms: float = 0.0
+    """More of it for each proposal (the engine's own work around a draft step)."""
     rest_mismatch_ms: float = 0.0
     """More of it in a round with a refused proposal (the KV trim of the stateful path)."""
     path: str = "cb"
@@ -49,7 +52,8 @@ class Params:
     bits: str | None = None
     """Agreement string; positions unseen in it fall back to conditional or alpha."""
     catch_up: float | None = None
-    """Draft inferences more, after a round accepted whole. None: 1 on the stateful path, 0 on cb."""
+    """Draft inferences more in the round after one that was accepted whole. None: 1 on the stateful path,
+    where the draft has not seen the last token; 0 on cb, where its first step takes two tokens at once."""
     draft_round_ms: float = 0.0
     """Draft time per round whatever it proposes."""
     first_round_ms: float = 0.0
@@ -59,6 +63,11 @@ class Params:
     the measured widths."""
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Field name -> where its value came from (measured, fitted, default, edited ...)."""
+
+    @property
+    def catch_up_inferences(self) -> float:
+        """`catch_up`, or the path's default."""
+        return self.catch_up if self.catch_up is not None else float(self.rule == "stateful")
 
     @property
     def rule(self) -> Rule:
@@ -147,18 +156,18 @@ def _all_seen(bits: str, rounds: Rounds) -> bool:
 
 
 def _single(many: Profile) -> Profile:
-    return Profile(many.rounds[0], many.full[0], many.by_width[0], many.tokens)
+    return Profile(many.rounds[0], many.full[0], many.caught_up[0], many.by_width[0], many.tokens)
 
 
 def total_ms(params: Params, counts: Profile) -> Floats:
     """Time of all rounds for the given counts (of any shape)."""
     widths = np.arange(counts.by_width.shape[-1], dtype=float)
-    catch_up = params.catch_up if params.catch_up is not None else float(params.rule == "stateful")
     return np.asarray(
-        params.draft_ms * (counts.proposals + catch_up * counts.full)
+        params.draft_ms * (counts.proposals + params.catch_up_inferences * counts.caught_up)
         + params.draft_round_ms * (counts.rounds - counts.by_width[..., 0])
         + counts.by_width @ verify_at(params, widths)
         + params.rest_ms * counts.rounds
+        + params.rest_proposal_ms * counts.proposals
         + params.rest_mismatch_ms * counts.mismatched
         + params.first_round_ms
     )

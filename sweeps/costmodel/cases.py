@@ -1,0 +1,164 @@
+"""The measured rows that the model learns from and is tested on, one a (run, prompt)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sweeps.costmodel.terms import Key
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BASELINE_PATH: Final = {"cb": "cb", "stateful": "sdpa", "npu": "npu"}
+"""Path of the plain run that a path's speed-up is measured against."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One speculative row with its measured speed-up."""
+
+    sweep: str
+    run: str
+    kind: str
+    key: Key
+    nat: int
+    prompt: str
+    budget: int
+    speedup: float
+    target_ms: float
+    """T of its baseline: 1000 speedup / tok_s."""
+    noise_rel: float
+    """Relative standard error of the measured speed-up; 0 when unknown."""
+    draft_alone_ms: float | None
+    acceptance: float | None
+    tokens_per_round: float | None
+    draft_ms: float | None
+    same_prefix: int | None
+    """Leading tokens that its text shares with the baseline's."""
+    emulated: bool
+    max_ngram: int | None
+
+    @property
+    def same_text(self) -> bool:
+        """Its text is the baseline's, as far as is known."""
+        return self.same_prefix is not None and self.same_prefix >= self.budget
+
+
+def cases(runs: pl.DataFrame) -> list[Case]:
+    """Every speculative and prompt-lookup row that has a speed-up.
+
+    Args:
+        runs: the run table (`sweeps.store.schema.RUNS`); rows of a status other than ok are left out.
+    """
+    import polars as pl
+
+    rows = runs.filter(
+        pl.col("kind").is_in(["speculative", "prompt-lookup"])
+        & (pl.col("status") == "ok")
+        & pl.col("speedup").is_not_null()
+        & (pl.col("tok_s") > 0)
+        & (pl.col("num_assistant_tokens") > 0)
+        & pl.col("path").is_in(list(BASELINE_PATH))
+        & pl.col("assistant_confidence_threshold").is_null()
+    ).to_dicts()
+    alone = draft_alone(runs)
+    out = []
+    for row in rows:
+        lookup = row["kind"] == "prompt-lookup"
+        key = Key(
+            row["target"],
+            row["target_device"],
+            "prompt lookup" if lookup else row["draft"],
+            row["target_device"] if lookup else row["draft_device"],
+            row["path"],
+        )
+        out.append(
+            Case(
+                sweep=row["sweep"] or "",
+                run=row["run"] or "",
+                kind=row["kind"],
+                key=key,
+                nat=row["num_assistant_tokens"],
+                prompt=row["prompt"] or "",
+                budget=row["max_new_tokens"] or row["tokens"] or 128,
+                speedup=row["speedup"],
+                target_ms=1000.0 * row["speedup"] / row["tok_s"],
+                noise_rel=_noise(row),
+                draft_alone_ms=None if lookup else alone.get((row["draft"], row["draft_device"])),
+                acceptance=row["acceptance"],
+                tokens_per_round=row["tokens_per_round"],
+                draft_ms=row["draft_ms"],
+                same_prefix=row["same_prefix_tokens"],
+                emulated=bool(row["emulated"]),
+                max_ngram=row["max_ngram_size"],
+            )
+        )
+    return out
+
+
+def _noise(row: dict[str, Any]) -> float:
+    low, high, value = row["speedup_lo"], row["speedup_hi"], row["speedup"]
+    if low is not None and high is not None and value:
+        return abs(float(high) - float(low)) / (2 * 1.96 * float(value))
+    if row["tok_s_sd"] is not None and row["reps"]:
+        return float(row["tok_s_sd"]) / float(row["tok_s"]) / math.sqrt(float(row["reps"]))
+    return 0.0
+
+
+def draft_alone(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """(model, device) -> milliseconds per token of the model standing alone, median over its plain rows.
+
+    On the NPU only its own pipeline exists; elsewhere rows on paged attention are preferred, which is what
+    a draft runs on under continuous batching.
+    """
+    import polars as pl
+
+    plain = runs.filter(
+        (pl.col("kind") == "plain") & (pl.col("status") == "ok") & (pl.col("tok_s") > 0)
+    ).with_columns(pl.col("path").fill_null("default"))
+    out: dict[tuple[str, str], float] = {}
+    for paths in (("sdpa", "default"), ("cb", "npu")):  # the later wins
+        part = plain.filter(pl.col("path").is_in(paths)).group_by("target", "target_device")
+        for model, device, ms in part.agg((1000.0 / pl.col("tok_s")).median().alias("ms")).iter_rows():
+            out[model, device] = ms
+    return out
+
+
+def target_alone(runs: pl.DataFrame, target: str, device: str, path: str) -> dict[str, tuple[float, float]]:
+    """Prompt -> (T in ms, relative standard error) of the baseline that belongs to a path."""
+    import polars as pl
+
+    rows = runs.filter(
+        (pl.col("kind") == "plain")
+        & (pl.col("target") == target)
+        & (pl.col("target_device") == device)
+        & (pl.col("path") == BASELINE_PATH[path])
+        & (pl.col("status") == "ok")
+        & (pl.col("tok_s") > 0)
+    )
+    out: dict[str, tuple[float, float]] = {}
+    for row in rows.sort("started", nulls_last=False).to_dicts():
+        sd, reps = row["tok_s_sd"], row["reps"] or 1
+        out[row["prompt"] or ""] = (
+            1000.0 / row["tok_s"],
+            (sd / row["tok_s"] / reps**0.5) if sd is not None else 0.02,
+        )
+    return out
+
+
+def of_runs(rounds: pl.DataFrame, chosen: Sequence[Case]) -> pl.DataFrame:
+    """The rounds that belong to the chosen cases."""
+    import polars as pl
+
+    wanted = pl.DataFrame(
+        {
+            "sweep": [c.sweep for c in chosen],
+            "run": [c.run for c in chosen],
+            "prompt": [c.prompt for c in chosen],
+        },
+        schema={"sweep": pl.String, "run": pl.String, "prompt": pl.String},
+    ).unique()
+    return rounds.join(wanted, on=["sweep", "run", "prompt"], how="semi")

@@ -1,0 +1,375 @@
+"""Measured terms: where the time of a round goes, learned from the rounds of runs.
+
+For one (target, device, draft, device, path) three small linear models are fitted to rounds 2 and later
+(round 1 also holds the draft's prefill and is kept apart):
+
+    draft_ms  = draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]
+    verify_ms = verify_base + verify_slope c
+    rest_ms   = rest + rest_proposal c + rest_mismatch [a proposal was refused]
+
+Each is a Bayesian linear regression with Huber weights: what rounds of one width cannot tell apart (a fixed
+NAT has but one c, except at the end of the budget) stays near the defaults and gets a wide error instead
+of a wild value. What the robust fit leaves out on average (rare slow rounds) is put back into `rest` as the
+median over reps of the mean residual, so a call's total agrees with the measured one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from sweeps.costmodel.chance import Floats, Profile
+from sweeps.costmodel.rules import rule_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMES: Final = (
+    "draft",
+    "draft_round",
+    "catch_up",
+    "verify_base",
+    "verify_slope",
+    "rest",
+    "rest_proposal",
+    "rest_mismatch",
+)
+"""The terms in milliseconds, in the order of `Fit.theta`."""
+
+HUBER = 1.5
+TABLE_WEIGHT = 8.0
+"""Rounds at a width that count as much as the straight line when the verify table is made."""
+
+
+class Key(NamedTuple):
+    """What terms belong to."""
+
+    target: str
+    target_device: str
+    draft: str
+    draft_device: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is assumed before rounds are seen: mean and sd of each term, in milliseconds."""
+
+    mean: Floats
+    sd: Floats
+    source: str = "default"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Terms with their covariance."""
+
+    theta: Floats
+    cov: Floats
+    rounds: int
+    """Rounds that the fit saw."""
+    widths: tuple[int, int]
+    """Smallest and largest number of proposals among them that matter (1 % of the rounds each)."""
+    table: tuple[tuple[int, float], ...] = ()
+    """Verify time by width: the line, moved towards the rounds measured at that width."""
+    first_round_ms: float = 0.0
+    """What round 1 cost more than this fit says."""
+    call_rel: float = 0.0
+    """Relative sd of a call's total around the fit."""
+    level_target_ms: float = 0.0
+    """Mean T of the baselines of the rows behind it: the level that verify times belong to."""
+    source: str = ""
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.theta[NAMES.index(name)])
+
+    def se(self, name: str) -> float:
+        """Standard error of a term."""
+        at = NAMES.index(name)
+        return float(np.sqrt(self.cov[at, at]))
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Acceptance by place in the round, as counts."""
+
+    accepted: tuple[int, ...]
+    tested: tuple[int, ...]
+    """Rounds in which this place was judged: all before it were accepted and it was proposed."""
+
+    @property
+    def conditional(self) -> tuple[float, ...]:
+        """P(accepted | all before were) by place, each shrunk towards the mean by 4 pseudo-counts."""
+        total = sum(self.tested)
+        mean = (sum(self.accepted) + 0.5) / (total + 1.0)
+        return tuple((a + 4 * mean) / (n + 4) for a, n in zip(self.accepted, self.tested, strict=True))
+
+    @property
+    def alpha(self) -> float:
+        """Mean conditional acceptance."""
+        return (sum(self.accepted) + 0.5) / (sum(self.tested) + 1.0)
+
+
+@dataclass(frozen=True)
+class Lambda:
+    """In-loop draft time against the draft standing alone."""
+
+    standalone_ms: float
+    in_loop_ms: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All that the rows say about one key."""
+
+    key: Key
+    fit: Fit
+    target_ms: Mapping[str, tuple[float, float]]
+    """Prompt -> (T, standard error) of the baseline on the same path."""
+    draft_alone_ms: float | None
+    acceptance: Acceptance
+    emulated: bool = False
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lambda_(self) -> Lambda | None:
+        """None without a standalone row of the draft."""
+        if not self.draft_alone_ms:
+            return None
+        in_loop = self.fit["draft"]
+        return Lambda(self.draft_alone_ms, in_loop, in_loop / self.draft_alone_ms)
+
+
+def features(counts: Profile) -> Floats:
+    """[..., 8]: what a call's counts multiply the terms with, in the order of `NAMES`."""
+    rounds, proposals = counts.rounds, counts.proposals
+    return np.stack(
+        [
+            proposals,
+            rounds - counts.by_width[..., 0],
+            counts.caught_up,
+            rounds,
+            proposals,
+            rounds,
+            proposals,
+            counts.mismatched,
+        ],
+        axis=-1,
+    )
+
+
+def default_prior(
+    target_ms: float,
+    draft_alone_ms: float | None,
+    path: str,
+    ratio: tuple[float, float] = (1.2, 0.4),
+    slope: tuple[float, float] = (0.08, 0.05),
+) -> Prior:
+    """Defaults for a pair of which no round was seen.
+
+    Args:
+        ratio: in-loop / standalone draft time, mean and sd.
+        slope: verify slope per proposal as a share of T, mean and sd.
+    """
+    stateful = rule_of(path) == "stateful"
+    alone = draft_alone_ms if draft_alone_ms else 0.2 * target_ms
+    d = ratio[0] * alone
+    t = target_ms
+    mean = [
+        d,
+        0.0,
+        d if stateful else 0.3 * d,
+        0.93 * t,
+        slope[0] * t,
+        0.02 * t,
+        0.0,
+        0.1 * t if stateful else 0.0,
+    ]
+    sd = [
+        ratio[1] * alone,
+        0.4 * d,
+        0.8 * d,
+        0.12 * t,
+        slope[1] * t,
+        0.05 * t,
+        0.05 * d,
+        0.1 * t if stateful else 0.005 * t,
+    ]
+    if not draft_alone_ms:
+        sd[0] = 0.2 * target_ms
+    return Prior(np.array(mean), np.array(sd))
+
+
+class RoundTable(NamedTuple):
+    """Rounds as arrays of one length, in order within each call."""
+
+    call: Floats
+    """Number of the call (rep) that a round belongs to."""
+    number: Floats
+    """1 is the first round."""
+    c: Floats
+    m: Floats
+    after_whole: Floats
+    wall: Floats
+    draft: Floats
+    verify: Floats
+
+
+def round_table(rounds: pl.DataFrame) -> RoundTable:
+    """From the rounds frame (`sweeps.store.schema.ROUNDS`), first tokens left out."""
+    import polars as pl
+
+    call = ["sweep", "run", "prompt", "rep"]
+    frame = (
+        rounds.filter(pl.col("round") >= 1)
+        .sort([*call, "round"])
+        .with_columns(
+            pl.col("full").shift(1).over(call).fill_null(False).alias("after_whole"),
+            pl.struct(call).rank("dense").alias("call"),
+        )
+    )
+    names = ["call", "round", "proposals", "accepted", "after_whole", "wall_ms", "draft_ms", "verify_ms"]
+    columns = [frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
+    return RoundTable(*columns)
+
+
+def fit(table: RoundTable, prior: Prior, level_target_ms: float = 0.0, source: str = "") -> Fit:
+    """Fits the terms. Without rounds the result is the prior.
+
+    Rounds without the library's own times (prompt lookup) are fitted on their wall time alone.
+    """
+    later = (table.number > 1) & np.isfinite(table.wall)
+    c, wall = table.c[later], table.wall[later]
+    if not c.size:
+        return Fit(
+            prior.mean, np.diag(prior.sd**2), 0, (0, 0), (), 0.0, 0.0, level_target_ms, source or prior.source
+        )
+    whole, missed = table.after_whole[later], (table.m[later] < c).astype(float)
+    proposes = (c > 0).astype(float)
+    columns = np.column_stack([c, proposes, whole * proposes, np.ones_like(c), c, np.ones_like(c), c, missed])
+    call = table.call[later]
+    timed = np.isfinite(table.draft[later]) & np.isfinite(table.verify[later])
+    theta, cov = prior.mean.copy(), np.diag(prior.sd**2)
+    if timed.mean() > 0.5:
+        parts = (
+            (slice(0, 3), table.draft[later], proposes > 0),
+            (slice(3, 5), table.verify[later], np.ones_like(timed)),
+            (slice(5, 8), wall - table.draft[later] - table.verify[later], np.ones_like(timed)),
+        )
+        for at, y, also in parts:
+            use = timed & also & np.isfinite(y)
+            if use.any():
+                theta[at], cov[at, at] = _robust(
+                    columns[use][:, at], y[use], prior.mean[at], prior.sd[at], call[use]
+                )
+    else:
+        theta, cov = _robust(columns, wall, prior.mean, prior.sd, call)
+    table_ms = _verify_table(theta, c[timed], table.verify[later][timed])
+    offset = np.zeros_like(c)
+    if table_ms:
+        line = theta[3] + theta[4] * c
+        at_ms = np.interp(c, [w for w, _ in table_ms], [ms for _, ms in table_ms])
+        offset = at_ms - line
+    residual = wall - columns @ theta - offset
+    calls, index = np.unique(call, return_inverse=True)
+    per_call = np.bincount(index, residual) / np.bincount(index)
+    level = float(np.median(per_call))
+    theta[5] += level
+    total = np.bincount(index, wall)
+    spread = (per_call - level) * np.bincount(index) / total
+    call_rel = float(1.4826 * np.median(np.abs(spread))) if len(calls) > 2 else 0.03
+    first = table.number == 1
+    first_ms = 0.0
+    if first.any():
+        ones = np.ones(int(first.sum()))
+        c1 = table.c[first]
+        x1 = np.column_stack([c1, ones, 0 * ones, ones, c1, ones, c1, (table.m[first] < c1).astype(float)])
+        first_ms = float(np.median(table.wall[first] - x1 @ theta))
+    widths, counts = np.unique(c, return_counts=True)
+    common = widths[counts >= max(0.01 * c.size, 1)]
+    return Fit(
+        theta,
+        cov,
+        int(c.size),
+        (int(common.min()), int(common.max())),
+        table_ms,
+        first_ms,
+        call_rel,
+        level_target_ms,
+        source or "measured",
+    )
+
+
+def _robust(x: Floats, y: Floats, mean: Floats, sd: Floats, call: Floats) -> tuple[Floats, Floats]:
+    """Posterior mean and covariance of a linear model with Huber weights and a normal prior.
+
+    The noise of rounds of one call goes together (drift), so the covariance is widened by how much more
+    the calls' mean residuals scatter than independent rounds would.
+    """
+    precision = np.diag(1.0 / np.maximum(sd, 1e-9) ** 2)
+    theta = mean.copy()
+    sigma = max(
+        1.4826 * float(np.median(np.abs(y - np.median(y)))), 1e-3 * float(np.median(np.abs(y))) + 1e-9
+    )
+    cov = np.diag(sd**2)
+    for _ in range(20):
+        residual = y - x @ theta
+        weight = np.minimum(1.0, HUBER * sigma / np.maximum(np.abs(residual), 1e-12))
+        cov = _inverse(precision + (x.T * weight) @ x / sigma**2)
+        new = cov @ (precision @ mean + (x.T * weight) @ y / sigma**2)
+        scale = 1.4826 * float(np.median(np.abs(y - x @ new)))
+        sigma = max(scale, 1e-3 * float(np.median(np.abs(y))) + 1e-9)
+        if np.allclose(new, theta, rtol=1e-6, atol=1e-9):
+            theta = new
+            break
+        theta = new
+    _, index = np.unique(call, return_inverse=True)
+    counts = np.bincount(index)
+    if len(counts) > 2:
+        clipped = np.clip(y - x @ theta, -4 * sigma, 4 * sigma)
+        means = np.bincount(index, clipped) / counts
+        inflation = max(float(np.mean(means**2 * counts)) / sigma**2, 1.0)
+        cov = _inverse(precision + (x.T * weight) @ x / (sigma**2 * inflation))
+    return theta, cov
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def _verify_table(theta: Floats, c: Floats, verify: Floats) -> tuple[tuple[int, float], ...]:
+    """Median verify time by width, shrunk towards the line where rounds are few."""
+    if not c.size:
+        return ()
+    out = []
+    for width in np.unique(c):
+        here = verify[c == width]
+        line = float(theta[3] + theta[4] * width)
+        weight = here.size / (here.size + TABLE_WEIGHT)
+        out.append((int(width), line + weight * (float(np.median(here)) - line)))
+    return tuple(out)
+
+
+def acceptance(table: RoundTable) -> Acceptance:
+    """Counts by place, from rounds of any widths."""
+    widest = int(table.c.max()) if table.c.size else 0
+    accepted = tuple(int((table.m > i).sum()) for i in range(widest))
+    tested = tuple(int(((table.m >= i) & (table.c > i)).sum()) for i in range(widest))
+    return Acceptance(accepted, tested)
+
+
+def pooled(parts: Sequence[Acceptance]) -> Acceptance:
+    """The sum of several."""
+    size = max((len(p.tested) for p in parts), default=0)
+
+    def at(values: tuple[int, ...], i: int) -> int:
+        return values[i] if i < len(values) else 0
+
+    return Acceptance(
+        tuple(sum(at(p.accepted, i) for p in parts) for i in range(size)),
+        tuple(sum(at(p.tested, i) for p in parts) for i in range(size)),
+    )
