@@ -14,6 +14,7 @@ import msgspec
 from sweeps.events.types import (
     Agreement,
     AnyEvent,
+    Log,
     Phase,
     PhaseBegan,
     RepDone,
@@ -47,6 +48,8 @@ class Spool:
         self._path = path
         self._offset = 0
         self._decoder = msgspec.json.Decoder(AnyEvent)
+        self.broken = 0
+        """Lines that were no event: a bug of ours, said aloud when the run ends."""
 
     def take(self) -> tuple[bytes, list[AnyEvent]]:
         """New whole lines as they stand, and decoded. A line that is no event is left out."""
@@ -60,9 +63,11 @@ class Spool:
         self._offset += len(whole)
         lines, events = [], []
         for line in whole.splitlines(keepends=True):
-            with contextlib.suppress(msgspec.DecodeError):
+            try:
                 events.append(self._decoder.decode(line))
                 lines.append(line)
+            except msgspec.DecodeError:
+                self.broken += 1
         return b"".join(lines), events
 
 
@@ -115,6 +120,8 @@ class Attempt:
             finally:
                 worker.close()
         self._relay()
+        if self._spool.broken:
+            self._emit(Log(run=job.run, message=f"{self._spool.broken} events of the worker were not understood"))
         tail = _tail(log_path, start)
         ended = self._judge(code, cause, tail, todo, oom_kills() > kills)
         self._emit(ended)
@@ -125,7 +132,8 @@ class Attempt:
         return ended, cause
 
     def _follow(self, worker: WorkerProcess) -> Cause:
-        last_event = last_sample = time.monotonic()
+        last_event = time.monotonic()
+        last_sample = last_event - SAMPLE_S / 2
         while True:
             if self._relay():
                 last_event = time.monotonic()

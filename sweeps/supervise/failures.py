@@ -40,6 +40,13 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
         r"[Vv]ocab(?:ulary)? sizes?\b.*\bdiffer",
     ),
     (
+        "device_unavailable",
+        r"libOpenCL\.so\S*: cannot open|Context was not initialized for \d+ device|"
+        r"Device with \"[^\"]*\" name is not registered|is not registered in the OpenVINO Runtime|"
+        r"No available devices|Device \S+ is not (?:available|supported)|failed to create plugin|"
+        r"Cannot find device",
+    ),
+    (
         "missing_file",
         r"openvino_tokenizer\.xml was not provided|Could not find a model in the directory|Incorrect weights in bin file|"
         r"(?:Could not|Cannot|Can't|can not) open (?:the )?(?:model )?file|Model file .* cannot be opened|"
@@ -51,15 +58,8 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
         r"incompatible (?:function|constructor) arguments|Failed to .*propert(?:y|ies)",
     ),
     (
-        "device_unavailable",
-        r"libOpenCL\.so\S*: cannot open|Context was not initialized for \d+ device|"
-        r"Device with \"[^\"]*\" name is not registered|is not registered in the OpenVINO Runtime|"
-        r"No available devices|Device \S+ is not (?:available|supported)|failed to create plugin|"
-        r"Cannot find device",
-    ),
-    (
         "bad_options",
-        r"assistant_confidence_threshold|num_assistant_tokens|max_ngram_size|prompt_lookup|"
+        r"Speculative decoding with the SDPA|assistant_confidence_threshold|num_assistant_tokens|max_ngram_size|prompt_lookup|"
         r"batch size|do_sample|is not supported (?:for|with|by)|mutually exclusive|"
         r"[Bb]eam search|greedy|not compatible with",
     ),
@@ -82,8 +82,7 @@ def classify(
     for failure, pattern in _SIGNS:
         found = re.search(pattern, text)
         if found:
-            line = next((row for row in text.splitlines() if found.group(0) in row), found.group(0))
-            return Failure(failure, _one_line(line))
+            return Failure(failure, _telling_line(text, found.group(0)))
     if name == "SIGKILL" and killed_by_kernel:
         return Failure("out_of_memory", "killed by the kernel for its memory (SIGKILL)")
     if name in CRASHES:
@@ -98,6 +97,17 @@ def classify(
         return Failure("out_of_memory", f"{name} in phase {phase}")
     last = next((row for row in reversed(text.splitlines()) if row.strip()), "")
     return Failure("unknown", _one_line(last) or f"exit {name or code} in phase {phase}, nothing printed")
+
+
+def _telling_line(text: str, sign: str) -> str:
+    """The line that holds the sign; after a bare `Check '...' failed` the next line says it for people."""
+    rows = [row for row in text.splitlines() if row.strip()]
+    at = next((number for number, row in enumerate(rows) if sign in row), None)
+    if at is None:
+        return _one_line(sign)
+    if "Check '" in rows[at] and at + 1 < len(rows):
+        return _one_line(rows[at + 1])
+    return _one_line(rows[at])
 
 
 def _one_line(text: str, limit: int = 240) -> str:

@@ -31,8 +31,10 @@ class Progress:
             key = (event.run, event.prompt)
             self.reps[key].add(event.rep)
             self.texts.setdefault(key, event.token_ids)
+            self._succeeded(*key)
         elif isinstance(event, Agreement):
             self.reps[event.run, event.prompt].add(0)
+            self._succeeded(event.run, event.prompt)
         elif isinstance(event, RunStarted):
             self.attempts[event.run] = max(self.attempts[event.run], event.attempt)
             self.closed.discard(event.run)
@@ -41,9 +43,11 @@ class Progress:
                 self.failed[event.run, event.prompt] = event
             elif event.status in ("refused", "skipped"):
                 self.closed.add(event.run)
-            elif event.status == "ok":
-                for key in [key for key in self.failed if key[0] == event.run]:
-                    del self.failed[key]
+
+    def _succeeded(self, run: str, prompt: str) -> None:
+        """A rep after a failure: the run was tried again, and that failure is history."""
+        self.failed.pop((run, prompt), None)
+        self.failed.pop((run, ""), None)
 
     def forget_failures(self) -> None:
         """Let failed runs be tried again."""

@@ -46,7 +46,8 @@ def configure(pipeline: Any, job: Job) -> Any:
         config.num_assistant_tokens = job.num_assistant_tokens
     if job.assistant_confidence_threshold is not None:
         config.assistant_confidence_threshold = job.assistant_confidence_threshold
-        config.num_assistant_tokens = 0
+        if job.num_assistant_tokens is None:
+            config.num_assistant_tokens = 0
     for name in ("max_ngram_size", "branching_factor", "tree_depth"):
         value = getattr(job, name)
         if value is not None:

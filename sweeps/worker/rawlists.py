@@ -7,6 +7,7 @@ held after the call before: if that is still its beginning, only the rest belong
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -41,7 +42,8 @@ def read_raw(result: Any, slicer: Slicer) -> tuple[list[float], list[float]]:
 
 
 def read_getters(result: Any) -> dict[str, float]:
-    """What the library says of itself: kept for comparison, never shown as ours."""
+    """What the library says of itself: kept for comparison, never shown as ours. Values that are no
+    numbers (it divides by zero for one new token) are left out."""
     said: dict[str, float] = {}
     metrics = result.perf_metrics
     said["generated"] = float(metrics.get_num_generated_tokens())
@@ -57,4 +59,4 @@ def read_getters(result: Any) -> dict[str, float]:
         call = getattr(extended, getter, None)
         if call is not None:
             said[name] = float(call())
-    return said
+    return {name: value for name, value in said.items() if math.isfinite(value)}

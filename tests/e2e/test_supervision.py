@@ -1,0 +1,159 @@
+"""Killed workers, killed supervisors, stops and limits: on real models, in real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sweeps.events.types import PhaseBegan, RepDone, RunEnded, RunStarted, SweepEnded
+from sweeps.supervise.folder import SweepFolder, find_folders
+from sweeps.supervise.state import standing
+from tests.e2e.engine import (
+    PLAIN,
+    SPECULATIVE,
+    counted,
+    events_of,
+    only_folder,
+    specdec,
+    start_specdec,
+    sweep_text,
+    wait_for,
+)
+
+pytestmark = [pytest.mark.models]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+LONG = sweep_text(SPECULATIVE.format(device="CPU"), budget=1400, reps=4)
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def decoding(results: Path) -> tuple[SweepFolder, int] | None:
+    """The sweep and its worker's pid once a counted rep is under way after a finished one."""
+    for folder in find_folders(results):
+        phases = events_of(folder, PhaseBegan)
+        if phases and phases[-1].phase == "decode" and counted(folder):
+            return folder, events_of(folder, RunStarted)[-1].pid
+    return None
+
+
+@posix
+def test_killed_worker_is_one_failed_row_and_the_sweep_goes_on(tmp_path: Path, results: Path) -> None:
+    sweep = write(tmp_path, LONG)
+    supervisor = start_specdec("run", sweep, "--headless", "--data", str(results))
+    folder, pid = wait_for(lambda: decoding(results))
+    os.kill(pid, signal.SIGKILL)
+    assert supervisor.wait(240) == 1
+    ended = events_of(folder, RunEnded)
+    failed = [event for event in ended if event.status == "failed"]
+    assert [(event.exit_name, event.phase, event.failure) for event in failed] == [("SIGKILL", "decode", "killed")]
+    assert any(event.status == "ok" for event in ended[ended.index(failed[0]) + 1 :])
+    assert events_of(folder, SweepEnded)[-1].status == "done"
+    table = specdec("table", "--data", str(results), "--where", "status = 'failed'", "--format", "json")
+    assert table.stdout.count('"SIGKILL') + table.stdout.count("SIGKILL in phase decode") >= 1
+
+
+@posix
+def test_killed_supervisor_loses_and_repeats_no_rep(tmp_path: Path, results: Path) -> None:
+    sweep = write(tmp_path, LONG)
+    supervisor = start_specdec("run", sweep, "--headless", "--data", str(results))
+    folder, worker = wait_for(lambda: decoding(results))
+    before = counted(folder)
+    supervisor.kill()
+    supervisor.wait()
+    wait_for(lambda: not psutil.pid_exists(worker) or psutil.Process(worker).status() == psutil.STATUS_ZOMBIE)
+    assert standing(folder).state == "crashed"
+    with folder.journal.open("ab") as journal:
+        journal.write(b'{"type":"rep_done","run":"half-writ')
+    done = specdec("run", sweep, "--resume", "--headless", "--data", str(results))
+    assert done.returncode == 0, done.stderr
+    reps = counted(folder)
+    assert reps[: len(before)] == before
+    assert max(Counter(reps).values()) == 1
+    per_run = Counter(run for run, _, _ in reps)
+    assert set(per_run.values()) == {4}
+    again = specdec("run", sweep, "--headless", "--data", str(results))
+    assert again.returncode == 0
+    assert counted(folder) == reps
+    assert find_folders(results) == [] or len(find_folders(results)) == 1
+
+
+@posix
+def test_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, results: Path) -> None:
+    import subprocess
+
+    sweep = write(tmp_path, LONG)
+    supervisor = subprocess.Popen(
+        [sys.executable, "-m", "explorer", "run", sweep, "--headless", "--data", str(results)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    folder, worker = wait_for(lambda: decoding(results))
+    supervisor.send_signal(signal.SIGINT)
+    out, err = supervisor.communicate(timeout=60)
+    assert supervisor.returncode == 130
+    assert "Traceback" not in err + out
+    assert "specdec run" in err
+    assert not psutil.pid_exists(worker)
+    assert events_of(folder, SweepEnded)[-1].status == "interrupted"
+    assert counted(folder)
+
+
+def test_stop_skip_and_a_second_sweep(tmp_path: Path, results: Path) -> None:
+    """Detached; a second sweep is refused; `--skip` ends one run; `stop` ends the sweep."""
+    sweep = write(tmp_path, LONG)
+    started = specdec("run", sweep, "--detach", "--data", str(results))
+    assert started.returncode == 0, started.stderr
+    assert "specdec watch" in started.stdout
+    folder, _ = wait_for(lambda: decoding(results))
+    run = events_of(folder, RunStarted)[-1].run
+
+    second = specdec("run", "demo", "--headless", "--data", str(tmp_path / "other"))
+    assert second.returncode == 1
+    assert "measuring already" in second.stderr
+
+    assert specdec("stop", "--skip", run, "--data", str(results)).returncode == 0
+    wait_for(lambda: [e for e in events_of(folder, RunEnded) if e.run == run and e.status == "skipped"])
+    wait_for(lambda: [e for e in events_of(folder, RunStarted) if e.run != run])
+    assert specdec("stop", "--data", str(results)).returncode == 0
+    end = wait_for(lambda: events_of(folder, SweepEnded))
+    assert end[-1].status == "stopped"
+    wait_for(lambda: standing(folder).state == "stopped")
+    assert specdec("stop", "--data", str(results)).returncode == 1
+
+
+def test_a_limit_ends_the_whole_tree(tmp_path: Path, results: Path) -> None:
+    text = sweep_text(PLAIN.format(model="target", backend="PA"), reps=1)
+    text = text.replace("reps = 1", "reps = 1\nlimits_s = { construct = 0.01 }")
+    done = specdec("run", write(tmp_path, text), "--headless", "--data", str(results))
+    assert done.returncode == 1
+    folder = only_folder(results)
+    (ended,) = events_of(folder, RunEnded)
+    assert (ended.failure, ended.phase) == ("timeout", "construct")
+    for event in events_of(folder, RunStarted):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            assert psutil.Process(event.pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_interleaved_passes_visit_every_run_once_a_pass(tmp_path: Path, results: Path) -> None:
+    text = sweep_text(SPECULATIVE.format(device="CPU"), reps=2).replace(
+        "reps = 2", 'reps = 2\norder = "interleaved"'
+    )
+    assert specdec("run", write(tmp_path, text), "--headless", "--data", str(results)).returncode == 0
+    reps = [e for e in events_of(only_folder(results), RepDone) if not e.warmup]
+    passes = [rep.rep for rep in reps]
+    assert passes == sorted(passes)
+    assert len({rep.run for rep in reps}) * 2 == len(reps)
