@@ -43,6 +43,19 @@ def rows(plan: Plan, estimate: Estimate | None = None) -> list[Row]:
     return [_row(run, estimate.runs.get(run.id) if estimate else None) for run in plan.runs]
 
 
+def describe(run: Run) -> str:
+    """One run in a few words: `target@CPU + draft-s@NPU* NAT 3 (stateful)`."""
+    row = _row(run, None)
+    words = [row["target"]]
+    if row["draft"]:
+        words += ["+", row["draft"]]
+    if row["kind"] in ("prompt-lookup", "agreement"):
+        words.append(row["kind"])
+    if row["nat"]:
+        words.append(f"NAT {row['nat']}")
+    return " ".join([*words, f"({row['path']})"])
+
+
 def _row(run: Run, seconds: float | None) -> Row:
     config = run.config
     options = [f"{short}={value}" for name, short in _OPTIONS if (value := getattr(config, name)) is not None]
