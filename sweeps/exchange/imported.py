@@ -11,6 +11,7 @@ import polars as pl
 from sweeps import atomic
 from sweeps.exchange import dataset, rows
 from sweeps.exchange.rows import ExchangeError
+from sweeps.store.schema import RUNS
 
 FOLDER: Final = "imported"
 
@@ -30,10 +31,19 @@ def save(results: Path, name: str, runs: pl.DataFrame) -> Path:
 def load(results: Path) -> pl.DataFrame:
     """All imported rows of a results folder, in the columns of RUNS; none gives an empty frame.
 
-    A file that cannot be read raises ExchangeError with its name.
+    A file that cannot be read raises ExchangeError with its name. Columns of another version of this program
+    that the table no longer has are left out.
     """
     files = sorted((results / FOLDER).glob("*.parquet"))
-    return pl.concat([rows.frame([]), *(dataset.read(path).runs for path in files)])
+    return pl.concat([rows.frame([]), *(_read(path) for path in files)])
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        table = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ExchangeError(f"{path}: cannot be read; remove it and import again") from error
+    return dataset.conform(table.select(name for name in table.columns if name in RUNS), str(path))
 
 
 def change(runs: pl.DataFrame, settings: dict[str, str]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 from explorer.cli.commands.import_ import command as import_command
+from explorer.cli.commands.publish import command as publish_command
 from explorer.cli.errors import Problem
 from sweeps import paths
 from sweeps.exchange import dataset, detect, imported, published, rows
@@ -216,3 +217,49 @@ def test_rows_of_another_machine_are_not_called_measured(tmp_path: Path) -> None
     theirs = rows.frame([{"run": "1", "kind": "plain", "target": "m", "tok_s": 3.0, "source": "measured"}])
     imported.save(tmp_path, "theirs", theirs)
     assert imported.load(tmp_path)["source"].to_list() == ["imported"]
+
+
+def test_kept_rows_outlive_a_column_and_name_a_broken_file(tmp_path: Path) -> None:
+    path = imported.save(tmp_path, "old", published.load())
+    pl.read_parquet(path).with_columns(gone=1).drop("added").write_parquet(path)
+    assert imported.load(tmp_path).schema == published.load().schema
+    path.write_bytes(b"half")
+    with pytest.raises(ExchangeError, match=r"old\.parquet: cannot be read; remove it"):
+        imported.load(tmp_path)
+
+
+def test_publish_command_writes_what_was_imported(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    rows_of = {
+        "run": "1",
+        "kind": "plain",
+        "target": "m",
+        "status": "ok",
+        "source": "llm_bench",
+        "host": "there",
+    }
+    given = [rows_of | {"tok_s": rate, "prompt": f"prompt {rate}"} for rate in (3.0, 5.0)]
+    imported.save(results, "theirs", rows.frame(given))
+    arguments = [str(tmp_path / "out"), "--where", "tok_s > 4", "--title", "Mine", "--data", str(results)]
+    result = CliRunner().invoke(publish_command, arguments)
+    assert result.exit_code == 0, result.output
+    assert [Path(line).name for line in result.stdout.splitlines()] == list(dataset.FILES)
+    assert detect.load(tmp_path / "out").runs["tok_s"].to_list() == [5.0], (
+        "published rows are somebody else's"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        ([], "no run to publish", 1),
+        (["--sweep", "nowhere"], "no run of nowhere to publish", 1),
+        (["--where", "nat > 3"], "--where: ", 2),
+    ],
+)
+def test_publish_command_refuses(tmp_path: Path, arguments: list[str], message: str, code: int) -> None:
+    given = [str(tmp_path / "out"), "--data", str(tmp_path / "results"), *arguments]
+    result = CliRunner().invoke(publish_command, given)
+    assert isinstance(result.exception, Problem) and str(result.exception).startswith(message)
+    assert result.exception.exit_code == code
+    assert not (tmp_path / "out").exists()
