@@ -36,17 +36,16 @@ Data = str | os.PathLike[str] | None
 
 def load_runs(data: Data = None, sweep: str | None = None, *, published: bool = True) -> pl.DataFrame:
     """The run table: one row a run and prompt of every sweep in the results folder (`data`: see
-    `sweeps.paths.results`), with `published` also the published and imported rows.
+    `sweeps.paths.results`), imported rows, and with `published` also the published ones.
 
-    `sweep` keeps one sweep: the name of its folder, or of the sweep (its newest folder).
+    `sweep` keeps one sweep: the name of its folder, or of the sweep (its newest folder), or what stands in
+    the column `sweep` of published and imported rows.
     """
-    found = _load("runs", data, sweep)
-    if not published:
-        return found
-    extra = [align(rows, RUNS) for rows in (_published(), _imported(data))]
+    others = [_imported(data), *([_published()] if published or sweep is not None else [])]
+    extra = pl.concat([align(rows, RUNS) for rows in others])
     if sweep is not None:
-        extra = [rows.filter(pl.col("sweep") == sweep) for rows in extra]
-    return pl.concat([found, *extra])
+        extra = extra.filter(pl.col("sweep") == sweep)
+    return pl.concat([_load("runs", data, sweep), extra])
 
 
 def load_reps(data: Data = None, sweep: str | None = None) -> pl.DataFrame:

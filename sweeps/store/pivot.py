@@ -71,7 +71,7 @@ def parse_pivot(text: str) -> dict[str, list[str]]:
 def pivot(frame: pl.DataFrame, rows: list[str], cols: list[str], value: str, agg: str = "mean") -> Pivot:
     """Aggregate `value` over the rows of `frame` that share the same `rows` and `cols`.
 
-    Rows and labels come in order of first appearance (numbers in their own order). A label is the text of
+    Rows and labels come in order of first appearance, numbers in their own order. A label is the text of
     the column's value, ` / ` between several; without `cols` there is one, named after value and aggregate.
 
     Raises:
@@ -103,9 +103,18 @@ def pivot(frame: pl.DataFrame, rows: list[str], cols: list[str], value: str, agg
 
 
 def _in_order(cells: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
-    """Sorted by the axes that are numbers, otherwise as it was."""
-    numeric = [name for name in axes if cells.schema[name].is_numeric()]
-    return cells.sort(numeric, maintain_order=True, nulls_last=True) if numeric else cells
+    """Sorted by the axes: numbers by their size, texts by where they came first."""
+    keys: list[pl.Series] = []
+    for name in axes:
+        column = cells[name]
+        if not column.dtype.is_numeric():
+            first = {value: place for place, value in enumerate(column.unique(maintain_order=True).to_list())}
+            column = pl.Series([first[value] for value in column.to_list()], dtype=pl.Int64)
+        keys.append(column.alias(f"__key{len(keys)}"))
+    if not keys:
+        return cells
+    names = [key.name for key in keys]
+    return cells.with_columns(keys).sort(names, maintain_order=True, nulls_last=True).drop(names)
 
 
 def _spread(cells: pl.DataFrame, rows: list[str], labels: Mapping[str, str], what: str) -> pl.DataFrame:

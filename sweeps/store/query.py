@@ -6,12 +6,14 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import polars as pl
 
 Schema = Mapping[str, "pl.DataType | type[pl.DataType]"]
+
+T = TypeVar("T")
 
 _OPERATOR: Final = re.compile(
     r"[=<>!()+*/%~'|]|\b(?:is|in|like|ilike|rlike|between|not|and|or|case)\b", re.IGNORECASE
@@ -64,10 +66,10 @@ def compile_filter(text: str, columns: Schema) -> pl.Expr:
 def filter_rows(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """The rows of `frame` that meet the filter. Raises FilterError."""
     expression = compile_filter(text, frame.schema)
-    try:
-        return frame.filter(expression)
-    except pl.exceptions.PolarsError as error:
-        raise FilterError(_first_line(error)) from None
+    rows, fault = _guarded(lambda: frame.filter(expression))
+    if rows is None:
+        raise FilterError(fault)
+    return rows
 
 
 def sort_rows(frame: pl.DataFrame, sorts: Sequence[tuple[str, bool]]) -> pl.DataFrame:
@@ -119,21 +121,14 @@ def _search(text: str, columns: Schema) -> pl.Expr:
 
 
 def _parse(text: str, columns: Schema) -> pl.Expr:
-    try:
-        return pl.sql_expr(text)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        message = _first_line(error)
-    except BaseException as error:
-        _not_a_panic(error)
-        raise FilterError("the expression cannot be understood") from None
-    # The parser of whole statements says where; that of expressions does not.
+    # The parser of whole statements says where a fault is and refuses a stray word at the end, which that
+    # of expressions takes for a new name; that one refuses clauses after the condition.
+    expression, fault = _guarded(lambda: pl.sql_expr(text))
+    _, at_place = _guarded(lambda: _row(columns).lazy().sql(_PREFIX + text))
+    if expression is not None and not (at_place and _PLACE.search(at_place)):
+        return expression
+    message = at_place or fault
     position: int | None = None
-    try:
-        _row(columns).lazy().sql(_PREFIX + text)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        message = _first_line(error)
-    except BaseException as error:
-        _not_a_panic(error)
     place = _PLACE.search(message)
     if place:
         line, column = int(place[1]), int(place[2])
@@ -142,33 +137,39 @@ def _parse(text: str, columns: Schema) -> pl.Expr:
     elif message.endswith("found: EOF"):
         position = len(text)
         message = message.replace("found: EOF", "found the end")
-    message = _PLACE.sub("", message).removeprefix("sql parser error: ")
-    raise FilterError(message, position)
+    raise FilterError(_PLACE.sub("", message).removeprefix("sql parser error: "), position)
+
+
+def _guarded(make: Callable[[], T]) -> tuple[T | None, str]:
+    """What `make` gives, or the first line of what Polars has against it."""
+    try:
+        return make(), ""
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        return None, _first_line(error)
+    except BaseException as error:
+        # Polars' Rust panics are no `Exception`; anything else of that kind (Ctrl-C) goes on its way.
+        if type(error).__name__ != "PanicException":
+            raise
+        return None, "not understood"
 
 
 def _try_out(expression: pl.Expr, columns: Schema) -> None:
     """Run the expression over one row of nulls: types, functions and patterns are checked that way."""
-    try:
+
+    def run() -> pl.Series:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = _row(columns).select(expression.alias("condition"))["condition"]
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        raise FilterError(_first_line(error)) from None
-    except BaseException as error:
-        _not_a_panic(error)
-        raise FilterError("the expression cannot be evaluated") from None
+            return _row(columns).select(expression.alias("condition"))["condition"]
+
+    result, fault = _guarded(run)
+    if result is None:
+        raise FilterError(fault)
     if result.dtype != pl.Boolean:
         raise FilterError(f"not a condition: it gives {result.dtype}, not true or false")
 
 
 def _row(columns: Schema) -> pl.DataFrame:
     return pl.DataFrame({name: [None] for name in columns}, schema=dict(columns))
-
-
-def _not_a_panic(error: BaseException) -> None:
-    """Polars' Rust panics are no `Exception`; anything else of that kind (Ctrl-C) goes on its way."""
-    if type(error).__name__ != "PanicException":
-        raise error
 
 
 def _unknown(name: str, text: str, columns: Schema) -> str:
