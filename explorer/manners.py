@@ -102,18 +102,18 @@ def parting(data: str | None) -> str | None:
 
 
 def start_demo(app: SpecdecApp) -> None:
-    """Start the bundled sweep on its own in a thread, and show it."""
+    """Start the bundled sweep on its own, and show it."""
     from explorer.messages import Say, ShowSweep
+    from explorer.screens.define.outside import Helper
+    from explorer.screens.define.wire import Request
 
     def begin() -> None:
-        from explorer.screens.define.work import start
-
-        try:
-            folder = start(paths.presets() / "demo.toml", paths.results(app.data))
-        except Exception as error:  # Whatever it is, the person is told and the app goes on.
-            app.post_message(Say(f"The demo did not start: {error}", error=True))
-            return
-        app.post_message(ShowSweep(folder))
+        helper = Helper()
+        file = paths.presets() / "demo.toml"
+        reply = helper.ask(Request("start", file=str(file), results=str(paths.results(app.data))))
+        helper.close()
+        said = Say(f"The demo did not start: {reply.fault}", error=True)
+        app.post_message(said if reply.fault else ShowSweep(Path(reply.started)))
 
     app.notify("Starting the demo sweep.", timeout=4)
     app.run_worker(begin, thread=True, group="demo", exclusive=True, exit_on_error=False)

@@ -127,7 +127,6 @@ class PaneTabs(Widget):
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     PaneTabs { height: 1; display: none; color: $foreground; background: $surface; link-style: none; }
-    .-narrow PaneTabs { display: block; }
     """
     current: reactive[str] = reactive("")
 
@@ -253,13 +252,18 @@ class PlaceScreen(Acting, Screen[None]):
 
     def action_show_pane(self, pane: str) -> None:
         """Show a pane and give the focus to the first widget in it that takes it."""
+        # The pane with the focus may be hidden now, and Textual would hand the focus to a pane of its choice;
+        # one that was hidden until now takes it only after its layout.
+        self.set_focus(None)
         self._show(pane)
+        self.call_after_refresh(self._focus_in, pane)
+
+    def _focus_in(self, pane: str) -> None:
         found = self.query_one(f"#{pane}")
         targets = [found, *found.query("*").results(Widget)]
         target = next((w for w in targets if w.can_focus and w.display and not w.disabled), None)
-        # A pane that was hidden until now takes the focus only after its layout.
         if target is not None:
-            self.call_after_refresh(target.focus)
+            target.focus()
 
     def action_next_pane(self, step: int = 1) -> None:
         """From pane to pane, around."""

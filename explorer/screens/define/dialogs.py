@@ -73,7 +73,7 @@ class Ask(Acting, ModalScreen[str | None]):
         "Ask {"
         + _BOX
         + """
-    Input { border: none; height: 1; padding: 0; background: $boost; }
+    Input { background: $boost; }
     #fault { color: $error; height: auto; }
     LineList { height: auto; max-height: 14; background: $surface; }
     }"""
@@ -98,7 +98,7 @@ class Ask(Acting, ModalScreen[str | None]):
             box.border_title = self._title
             box.border_subtitle = "enter takes it, esc leaves it"
             yield Static(self._hint, markup=False)
-            field = Input(self._value, id="value")
+            field = Input(self._value, id="value", compact=True)
             field.cursor_blink = False
             yield field
             yield Static("", id="fault", markup=False)

@@ -10,7 +10,7 @@ from rich.text import Text
 from explorer.glyphs import Glyphs
 from explorer.live.labels import label
 from explorer.screens.define.listview import Line, LineList
-from explorer.screens.define.work import Planned
+from explorer.screens.define.wire import Reply
 from sweeps.plan.estimate import Estimate
 from sweeps.plan.model import Plan, Run
 from sweeps.plan.show import duration
@@ -32,7 +32,7 @@ def totals(plan: Plan) -> tuple[int, int, int, int]:
     return len(plan.runs) - refused, added, refused, len(plan.dropped)
 
 
-def lines(planned: Planned, glyphs: Glyphs) -> tuple[list[Line], list[Run | None]]:
+def lines(planned: Reply, glyphs: Glyphs) -> tuple[list[Line], list[Run | None]]:
     """What to draw, and which run each line belongs to."""
     plan = planned.plan
     drawn: list[Line] = []
@@ -43,7 +43,7 @@ def lines(planned: Planned, glyphs: Glyphs) -> tuple[list[Line], list[Run | None
         owners.append(run)
 
     if plan is None:
-        add(Text(planned.fault))
+        add(Text(f"No plan: {planned.fault}"))
         return drawn, owners
     starting, added, refused, dropped = totals(plan)
     processes = f"{starting} runs" if starting != 1 else "1 run"
@@ -85,7 +85,7 @@ class PlanView(LineList):
         super().__init__(id=id, classes=classes)
         self._runs: Sequence[Run | None] = ()
 
-    def fill(self, planned: Planned, glyphs: Glyphs) -> None:
+    def fill(self, planned: Reply, glyphs: Glyphs) -> None:
         drawn, self._runs = lines(planned, glyphs)
         self.show(drawn)
 

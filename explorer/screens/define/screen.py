@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rich.style import Style
 from rich.text import Text
@@ -21,16 +21,18 @@ from explorer import messages
 from explorer.actions import Action, bindings
 from explorer.screens.base import PlaceScreen
 from explorer.screens.define import files, filing, form
-from explorer.screens.define import work as jobs
 from explorer.screens.define.dialogs import Ask, Choice, Confirm
 from explorer.screens.define.editing import FormEditor
+from explorer.screens.define.examine import Examined, examine
 from explorer.screens.define.filing import Document
 from explorer.screens.define.form import Row
 from explorer.screens.define.formview import FormView
 from explorer.screens.define.listview import Line, LineList
+from explorer.screens.define.outside import Helper
 from explorer.screens.define.planview import PlanView
 from explorer.screens.define.textedit import set_value
 from explorer.screens.define.tomlarea import TomlArea
+from explorer.screens.define.wire import Reply, Request
 from sweeps import paths
 from sweeps.spec.errors import SpecError
 
@@ -67,43 +69,30 @@ class DefineScreen(PlaceScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
 
-    class Looked(Message):
-        """The text was examined in a thread."""
+    class Examined(Message):
+        """The text's faults are known."""
 
-        def __init__(self, examined: jobs.Examined, facts: dict[str, str]) -> None:
-            self.examined, self.facts = examined, facts
+        def __init__(self, examined: Examined) -> None:
+            self.examined = examined
             super().__init__()
 
-    class Planned(Message):
-        """A plan was made, or could not be."""
+    class Answered(Message):
+        """The helper process answered a request about `text`."""
 
-        def __init__(self, planned: jobs.Planned) -> None:
-            self.planned = planned
-            super().__init__()
-
-    class Found(Message):
-        """Model folders with what is known of them, so far."""
-
-        def __init__(self, models: list[tuple[Path, str]]) -> None:
-            self.models = models
-            super().__init__()
-
-    class Started(Message):
-        """A sweep was started, or not."""
-
-        def __init__(self, folder: Path | None, fault: str = "") -> None:
-            self.folder, self.fault = folder, fault
+        def __init__(self, do: str, text: str, reply: Reply) -> None:
+            self.do, self.text, self.reply = do, text, reply
             super().__init__()
 
     def __init__(self, data: str | None = None) -> None:
         super().__init__()
         self._results = paths.results(data)
         self.document = Document(None, "")
-        self.examined = jobs.Examined("", {})
-        self.planned: jobs.Planned | None = None
-        self._knowledge = jobs.Knowledge()
-        self._facts: dict[str, str] = {}
-        self._models: list[tuple[Path, str]] = []
+        self.examined = Examined("", {})
+        self.planned: Reply | None = None
+        """The answer with the plan of the text as it stands; None while there is none."""
+        self._helper = Helper()
+        self._known = Reply()
+        self._models: list[Choice] = []
         self._listed: list[Path | None] = []
         self._pause: Timer | None = None
         self._editor = FormEditor(self)
@@ -133,7 +122,7 @@ class DefineScreen(PlaceScreen):
             self._open(fresh, draft if isinstance(draft, str) else files.TEMPLATE.format(name="my-sweep"))
             if kept.get("file"):
                 self.notify(str(error), severity="warning")
-        self._find_models()
+        self._find_models(self.document.folder)
         self.query_one("#files").focus()
 
     def _open(self, document: Document, draft: str | None = None) -> None:
@@ -209,39 +198,54 @@ class DefineScreen(PlaceScreen):
     @work(thread=True, exclusive=True, group="look", exit_on_error=False)
     def _examine(self, text: str, folder: Path) -> None:
         worker = get_current_worker()
-        examined = jobs.examine(text, folder)
-        self.post_message(self.Looked(examined, {}))
-        if worker.is_cancelled or examined.content is None:
-            return
-        facts = jobs.model_facts(examined.content, folder, self._knowledge)
-        self.post_message(self.Looked(examined, facts))
-        if worker.is_cancelled or examined.issues:
-            return
-        self.post_message(self.Planned(jobs.plan_text(text, folder, self._knowledge, self._results)))
+        found = examine(text, folder)
+        self.post_message(self.Examined(found))
+        steps: tuple[Literal["look", "plan"], ...] = ("look",) if found.issues else ("look", "plan")
+        for do in steps if found.content is not None else ():
+            # A newer text waits for the helper already: do not make it wait longer.
+            if not worker.is_cancelled:
+                request = Request(do, text, str(folder), str(self._results))
+                self.post_message(self.Answered(do, text, self._helper.ask(request)))
 
-    @on(Looked)
-    def _looked(self, message: Looked) -> None:
+    @on(Examined)
+    def _show_faults(self, message: Examined) -> None:
         if message.examined.text != self.toml.text:
             return
         self.examined = message.examined
-        self._facts |= message.facts
-        self.toml.mark(self.examined.lines, self.glyphs.states["failed"])
+        sign = self.glyphs.states["failed"]
+        self.toml.mark(self.examined.lines, sign)
         self._fill_form()
         self._say_status()
         issues = self.examined.issues
-        shown = [f"{self.glyphs.states['failed']} line {i.line}: {i.place} {i.message}" for i in issues[:2]]
+        shown = [f"{sign} line {issue.line}: {issue.place} {issue.message}" for issue in issues[:2]]
         more = [f"  and {len(issues) - 2} more (e goes to the next)"] if len(issues) > 2 else []
-        self.query_one("#issues", Static).update(
-            Text("\n".join(shown + more), no_wrap=True, overflow="ellipsis")
-        )
-        self.query_one("#issues").display = bool(issues)
-        plan = self.query_one(PlanView)
+        line = self.query_one("#issues", Static)
+        line.update(Text("\n".join(shown + more), no_wrap=True, overflow="ellipsis"))
+        line.display = bool(issues)
+        self.planned = None
         if issues:
-            self.planned = None
-            plan.say("No plan: the file has faults.")
-        elif self.planned is None or self.planned.text != message.examined.text:
-            plan.border_subtitle = "checking"
+            self.query_one(PlanView).say("No plan: the file has faults.")
+        else:
+            self.query_one(PlanView).border_subtitle = "checking"
         self.refresh_bindings()
+
+    @on(Answered)
+    def _answered(self, message: Answered) -> None:
+        reply = message.reply
+        if message.do == "models":
+            self._models = [Choice(found.written, found.about) for found in reply.models]
+        elif message.do == "start":
+            self._was_started(reply)
+        elif message.text != self.toml.text:
+            return
+        elif message.do == "look" and not reply.fault:
+            self._known = reply
+            self._fill_form()
+        elif message.do == "plan":
+            self.planned = reply
+            self.query_one(PlanView).border_subtitle = ""
+            self.query_one(PlanView).fill(reply, self.glyphs)
+            self.refresh_bindings()
 
     def _fill_form(self) -> None:
         view = self.query_one(FormView)
@@ -249,16 +253,7 @@ class DefineScreen(PlaceScreen):
             closed = Row("section", (), "The text is not TOML: the form opens again when it is.")
             view.fill([closed], {}, {})
         else:
-            view.fill(form.rows(self.content), self.examined.places, self._facts)
-
-    @on(Planned)
-    def _plan_made(self, message: Planned) -> None:
-        if message.planned.text == self.toml.text:
-            self.planned = message.planned
-            view = self.query_one(PlanView)
-            view.border_subtitle = ""
-            view.fill(message.planned, self.glyphs)
-            self.refresh_bindings()
+            view.fill(form.rows(self.content), self.examined.places, self._known.facts)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A job that broke says so where its result would stand; the app goes on."""
@@ -270,43 +265,32 @@ class DefineScreen(PlaceScreen):
     # Models and devices
 
     @work(thread=True, exclusive=True, group="models", exit_on_error=False)
-    def _find_models(self) -> None:
-        found: list[tuple[Path, str]] = []
-        worker = get_current_worker()
-        for folder in jobs.model_folders(self.document.folder):
-            if worker.is_cancelled:
-                return
-            found.append((folder, jobs.summary(self._knowledge.look(folder))))
-        self.post_message(self.Found(found))
-
-    @on(Found)
-    def _found(self, message: Found) -> None:
-        self._models = message.models
+    def _find_models(self, folder: Path) -> None:
+        reply = self._helper.ask(Request("models", folder=str(folder)))
+        self.post_message(self.Answered("models", "", reply))
 
     def model_choices(self) -> list[Choice]:
         """Folders that can be picked, with their facts."""
-        folder = self.document.folder
-        return [Choice(jobs.written(found, folder), about) for found, about in self._models]
+        return self._models
 
     def about_model(self, name: str, row: Row) -> str:
         """Facts of a model of this file; on a draft's axis also whether it is a pair with the target."""
-        about = self._facts.get(name, "")
-        if row.label == "draft" and self.content is not None:
-            target = jobs.first_target(self.content, row.path)
-            pair = jobs.pair_by_name(self.content, self.document.folder, self._knowledge, target, name)
-            about = f"{pair}; {about}" if pair else about
-        return about
+        about = self._known.facts.get(name, "")
+        if row.label != "draft" or self.content is None or len(row.path) < 2:
+            return about
+        targets = self.content["grid"][row.path[1]].get("target", "")
+        target = str(targets[0] if isinstance(targets, list) and targets else targets)
+        pair = self._known.pairs.get(target, {}).get(name, "")
+        return f"{pair}; {about}" if pair else about
 
     @property
     def npu_is_missing(self) -> bool:
         """Whether the machine is known to have no NPU."""
-        machine = self._knowledge.machine
-        return machine is not None and "NPU" not in machine.devices
+        return bool(self._known.devices) and "NPU" not in self._known.devices
 
     def device_choices(self) -> list[Choice]:
         """The machine's devices, and the emulated NPU where there is none."""
-        machine = self._knowledge.machine
-        found = [Choice(name, "on this machine") for name in (machine.devices if machine else ("CPU",))]
+        found = [Choice(name, "on this machine") for name in self._known.devices or ("CPU",)]
         if self.npu_is_missing:
             found.append(Choice("NPU", "emulated: the NPU code path computing on the CPU"))
         return found
@@ -437,7 +421,7 @@ class DefineScreen(PlaceScreen):
             return
         name = f"{self.content.get('name', 'sweep')}-copy"
         text = set_value(self.toml.text, ("name",), name).apply(self.toml.text)
-        self.examined = jobs.Examined(text, {**self.content, "name": name})
+        self.examined = Examined(text, {**self.content, "name": name})
         await self._write_to(text, "Duplicate as")
         self._look_soon(0)
 
@@ -449,7 +433,7 @@ class DefineScreen(PlaceScreen):
                 return "it is being started"
             if self.examined.issues:
                 return "the file has faults"
-            if self.planned is None or self.planned.plan is None or self.planned.text != self.toml.text:
+            if self.planned is None or self.planned.plan is None:
                 return "the plan is not ready yet"
             if all(run.refused for run in self.planned.plan.runs):
                 return "every run is refused"
@@ -516,20 +500,20 @@ class DefineScreen(PlaceScreen):
 
     @work(thread=True, group="start", exit_on_error=False)
     def _start(self, file: Path, only: tuple[str, ...]) -> None:
-        try:
-            self.post_message(self.Started(jobs.start(file, self._results, only)))
-        except Exception as error:  # Whatever it is, the person is told and the app goes on.
-            self.post_message(self.Started(None, f"Not started: {error}"))
+        request = Request("start", results=str(self._results), file=str(file), only=list(only))
+        self.post_message(self.Answered("start", "", self._helper.ask(request)))
 
-    @on(Started)
-    def _was_started(self, message: Started) -> None:
+    def _was_started(self, reply: Reply) -> None:
         self._starting = False
         self._say_status()
         self.refresh_bindings()
-        if message.folder is None:
-            self.notify(message.fault, severity="error", timeout=10)
+        if reply.fault:
+            self.notify(f"Not started: {reply.fault}", severity="error", timeout=10)
         else:
-            self.post_message(messages.ShowSweep(message.folder))
+            self.post_message(messages.ShowSweep(Path(reply.started)))
+
+    def on_unmount(self) -> None:
+        self._helper.close()
 
     def keep(self) -> None:
         """The file, the view, and what was not saved."""

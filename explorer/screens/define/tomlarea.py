@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from explorer.screens.define.textedit import Change, location
@@ -41,10 +44,29 @@ class TomlArea(TextArea):
             line.stylize(Style(bold=True), key.start(1), key.end(1))
         if comment := _COMMENT.match(line.plain):
             line.stylize(Style(dim=True, bold=False, underline=False), comment.start(1), comment.end(1))
-        fault = self._faults.get(line_index + 1)
-        if fault:
-            line.append(f"  {self._sign} {fault}", Style(bold=True, reverse=True))
         return line
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's hook: a fault puts its glyph beside the line's number and its message behind the text.
+
+        Where there is no room for the message it covers the end of the line, except in the line that is
+        being typed in.
+        """
+        strip = super().render_line(y)
+        row = y + self.scroll_offset.y
+        fault = self._faults.get(row + 1)
+        if fault is None or row >= self.document.line_count:
+            return strip
+        gutter, width = self.gutter_width, strip.cell_length
+        style = self.rich_style + Style(bold=True, reverse=True)
+        message = f" {self._sign} {fault} "
+        end = gutter + cell_len(self.document.get_line(row)) - self.scroll_offset.x + 2
+        start = max(end, gutter) if end + len(message) <= width else max(width - len(message), width // 3)
+        number = Strip([Segment(f"{row + 1:>{gutter - 2}}{self._sign} ", style)], gutter)
+        if start < end and row == self.cursor_location[0]:
+            return Strip.join([number, strip.crop(gutter)])
+        note = Strip([Segment(message, style)]).crop(0, width - start)
+        return Strip.join([number, strip.crop(gutter, start), note, strip.crop(start + note.cell_length)])
 
     def apply(self, change: Change) -> None:
         """One change of the form, as one step of the text's own undo."""
