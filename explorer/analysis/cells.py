@@ -14,7 +14,8 @@ from typing import Any, Final, Literal
 import polars as pl
 from rich.cells import cell_len, set_cell_size
 
-Kind = Literal["auto", "status", "bar", "heat"]
+Kind = Literal["auto", "status", "bar", "heat", "general"]
+"""`general`: numbers of very different size in one column, four figures each."""
 Align = Literal["left", "right"]
 
 
@@ -86,6 +87,8 @@ class ColumnSpec:
     """Show the reason whether or not it names this column."""
     least: float | None = None
     """A smaller value cannot be true and is not shown as a number."""
+    most: float | None = None
+    """A larger value cannot be true either."""
     detail: str = ""
     """Column appended to a status."""
     min_width: int = 2
@@ -166,6 +169,8 @@ def format_column(
         return _statuses(window, spec, glyphs)
     if spec.kind == "bar":
         return _bars(series, spec, glyphs)
+    if spec.kind == "general":
+        return [glyphs.null if value is None else f"{value:.4g}" for value in series.to_list()]
     texts = _values(series, glyphs, decimals)
     if series.dtype.is_numeric():
         _refuse_impossible(series, spec, glyphs, texts)
@@ -293,6 +298,8 @@ def _refuse_impossible(series: pl.Series, spec: ColumnSpec, glyphs: CellGlyphs, 
             texts[row] = f"{glyphs.warn} not a number" if math.isnan(value) else f"{glyphs.warn} infinite"
         elif spec.least is not None and value < spec.least:
             texts[row] = f"{glyphs.warn} below {spec.least:g}"
+        elif spec.most is not None and value > spec.most:
+            texts[row] = f"{glyphs.warn} above {spec.most:g}"
 
 
 def _say_why(window: pl.DataFrame, spec: ColumnSpec, glyphs: CellGlyphs, texts: list[str]) -> None:

@@ -5,8 +5,8 @@
     python -m tests.benchmarks.bench_table --fast-python /path/to/python   # an environment that has it
 
 Each app runs in a process of its own; this one is the terminal: it presses keys, takes the time and counts
-the bytes until the app falls silent. Budgets for 1,000,000 x 30 at 120x40: first paint 0.15 s after the frame is
-loaded, page-down 20 ms and 14 KB, filter and sort 0.5 s. Exit code 1 when ours misses one.
+the bytes until the app falls silent. Budgets for 1,000,000 x 30 at 120x40: first paint 0.15 s after the frame
+is loaded, page-down 20 ms and 14 KB, filter and sort 0.5 s. Exit code 1 when ours misses one.
 """
 
 from __future__ import annotations

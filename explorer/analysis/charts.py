@@ -1,0 +1,218 @@
+"""What a chart of rows shows: lines of points with intervals, or bars of parts. No drawing here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import polars as pl
+
+ChartKind = Literal["speedup", "tok_s", "acceptance", "budget"]
+KINDS: Final[tuple[ChartKind, ...]] = ("speedup", "tok_s", "acceptance", "budget")
+TITLES: Final[dict[ChartKind, str]] = {
+    "speedup": "speed-up against NAT",
+    "tok_s": "tok/s against NAT",
+    "acceptance": "acceptance against NAT",
+    "budget": "where a round's time goes (ms)",
+}
+MOST_BARS: Final = 40
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value, and its interval where it has one."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points of one name, in the order of x; `joined` draws a line through them."""
+
+    name: str
+    points: tuple[Point, ...]
+    joined: bool = True
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Parts that add up."""
+
+    name: str
+    parts: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ChartData:
+    """Either lines or bars."""
+
+    title: str
+    x_label: str = ""
+    y_label: str = ""
+    lines: tuple[Line, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    part_names: tuple[str, ...] = ()
+    level: float | None = None
+    """A line to compare with, such as speed-up 1."""
+    note: str = ""
+    """What was left out."""
+    rows: int = field(default=0)
+
+
+def chart(frame: pl.DataFrame, kind: ChartKind) -> ChartData:
+    """The chart of run rows (for `budget` of rows that have draft and verify times).
+
+    Rows without a value, and rows whose status is not ok, are left out and counted in `note`.
+    """
+    if kind == "budget":
+        return _budget(frame)
+    title = TITLES[kind]
+    usable = _usable(frame, ["num_assistant_tokens", kind])
+    note = _left_out(frame.height - usable.height)
+    devices = [
+        name
+        for name in ("target", "target_device", "draft", "draft_device", "path", "prompt")
+        if name in frame
+    ]
+    # The name of a line holds only what tells it from the others.
+    telling = [name for name in devices if usable[name].n_unique() > 1 or name == "draft_device"]
+    lines = []
+    for key, part in (
+        sorted(usable.group_by(telling), key=lambda item: str(item[0])) if telling else [((), usable)]
+    ):
+        name = " ".join("-" if value is None else str(value) for value in key) or kind
+        lines.append(
+            Line(name, tuple(_point(row, kind) for row in part.sort("num_assistant_tokens").to_dicts()))
+        )
+    level = 1.0 if kind == "speedup" else None
+    return ChartData(title, "NAT", kind, tuple(lines), level=level, note=note, rows=usable.height)
+
+
+def _point(row: dict[str, object], kind: ChartKind) -> Point:
+    x, y = _number(row["num_assistant_tokens"]), _number(row[kind])
+    low = high = None
+    if kind == "speedup":
+        low, high = _known(row.get("speedup_lo")), _known(row.get("speedup_hi"))
+    elif kind == "tok_s":
+        sd = _known(row.get("tok_s_sd"))
+        low, high = (None, None) if sd is None else (y - sd, y + sd)
+    elif kind == "acceptance":
+        low, high = _wilson(_known(row.get("accepted")), _known(row.get("proposals")))
+    return Point(x, y, low, high)
+
+
+def _budget(frame: pl.DataFrame) -> ChartData:
+    needed = (
+        ["draft_ms", "verify_ms", "proposals_per_round"] if "proposals_per_round" in frame.columns else []
+    )
+    names = needed or ["draft_ms", "verify_ms"]
+    usable = _usable(frame, names)
+    bars = []
+    for row in usable.head(MOST_BARS).to_dicts():
+        # In run rows the draft's time is per proposal, in round rows it is the round's.
+        draft = _number(row["draft_ms"]) * _number(row.get("proposals_per_round") or 1.0)
+        rest = _known(row.get("rest_ms")) or 0.0
+        label = f"{row.get('draft')}@{row.get('draft_device')} NAT {row.get('num_assistant_tokens')}"
+        bars.append(
+            Bar(
+                f"{label} {row.get('prompt') or ''}".strip(),
+                (draft, _number(row["verify_ms"]), max(0.0, rest)),
+            )
+        )
+    note = _left_out(frame.height - usable.height)
+    if usable.height > MOST_BARS:
+        note = f"{note} {usable.height - MOST_BARS} rows beyond the first {MOST_BARS} are not drawn.".strip()
+    return ChartData(
+        TITLES["budget"],
+        "ms",
+        bars=tuple(bars),
+        part_names=("draft", "verify", "rest"),
+        note=note,
+        rows=len(bars),
+    )
+
+
+def _usable(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Rows that can be trusted and have finite values in the named columns."""
+    if any(name not in frame.columns for name in names):
+        return frame.head(0)
+    wanted = [pl.col(name).is_not_null() & pl.col(name).cast(pl.Float64).is_finite() for name in names]
+    if "status" in frame.columns:
+        wanted.append(pl.col("status") == "ok")
+    return frame.filter(*wanted)
+
+
+def _left_out(count: int) -> str:
+    return f"{count} rows without these values, or not ok, are left out." if count else ""
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def _known(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _wilson(
+    accepted: float | None, proposals: float | None, z: float = 1.96
+) -> tuple[float | None, float | None]:
+    """95 % interval of a proportion (Wilson 1927); None without counts."""
+    if accepted is None or not proposals:
+        return None, None
+    share, spread = accepted / proposals, z * z / proposals
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / proposals + spread / (4 * proposals))
+    return middle - half, middle + half
+
+
+def to_text(
+    data: ChartData, width: int, bar: str = "■", marks: str = "█▓░", to: str = "–", level: str = "│"
+) -> list[str]:
+    """The chart as lines of text: a bar for each point or row; for ASCII terminals and screen readers.
+
+    Args:
+        data: The chart.
+        width: Cells of a line.
+        bar: Character of a bar.
+        marks: Characters of the parts.
+        to: Between the ends of an interval.
+        level: Marks the level to compare with.
+    """
+    lines = [data.title] + ([data.note] if data.note else [])
+    if data.bars:
+        lines.append("  ".join(f"{mark} {name}" for mark, name in zip(marks, data.part_names, strict=False)))
+        label = min(max(len(each.name) for each in data.bars), max(10, width // 3))
+        top = max(sum(each.parts) for each in data.bars) or 1.0
+        room = max(5, width - label - 10)
+        for each in data.bars:
+            drawn = "".join(
+                mark * round(part / top * room) for mark, part in zip(marks, each.parts, strict=False)
+            )
+            lines.append(f"{each.name[:label]:<{label}} {drawn} {sum(each.parts):.1f}")
+        return lines
+    points = [point for line in data.lines for point in line.points]
+    if not points:
+        return [*lines, "No row has these values."]
+    top = max([*(point.y for point in points), data.level or 0.0]) or 1.0
+    room = max(5, width - 36)
+    mark = round((data.level or 0.0) / top * room)
+    for line in data.lines:
+        lines.append(line.name)
+        for point in line.points:
+            drawn = (bar * max(0, round(point.y / top * room))).ljust(room + 1)
+            if data.level is not None and drawn[mark] == " ":
+                drawn = drawn[:mark] + level + drawn[mark + 1 :]
+            spread = (
+                f"{point.low:.2f}{to}{point.high:.2f}"
+                if point.low is not None and point.high is not None
+                else ""
+            )
+            lines.append(f"  {data.x_label} {point.x:<4g} {drawn} {point.y:.2f} {spread}".rstrip())
+    return lines

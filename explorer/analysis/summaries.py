@@ -1,0 +1,261 @@
+"""Frequency tables, pivots and descriptions of rows. Each result carries the condition behind every row, so
+that drilling down needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from explorer.analysis.cells import ColumnSpec
+from explorer.analysis.conditions import NoConditionError, between, both, equal
+from explorer.analysis.view import Aggregate, How, ViewError
+from sweeps.store.pivot import AGGREGATES
+
+WHERE: Final = "__where__"
+"""Column with the SQL condition of the rows behind a row."""
+NOISY: Final = "__noisy__"
+"""Column that says whether noisy rows are among those behind a row."""
+MANY: Final = 12
+"""From so many distinct numbers on, a frequency table counts in bins."""
+MOST_COLUMNS: Final = 60
+ALL: Final = "all"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A derived table."""
+
+    frame: pl.DataFrame
+    specs: dict[str, ColumnSpec] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    columns_where: dict[str, str] = field(default_factory=dict)
+    """Column -> the condition that it adds to its row's."""
+
+
+def aggregate(column: str, how: How) -> pl.Expr:
+    """The expression of an aggregate."""
+    return AGGREGATES[how](pl.col(column))
+
+
+def check(frame: pl.DataFrame, aggregates: Sequence[Aggregate]) -> list[Aggregate]:
+    """The aggregates that this frame can compute.
+
+    Raises:
+        ViewError: one does not fit its column's type.
+    """
+    found = [each for each in aggregates if each.column in frame.columns]
+    for each in found:
+        dtype = frame.schema[each.column]
+        if each.how != "count" and not (dtype.is_numeric() or dtype == pl.Boolean):
+            raise ViewError(f"no {each.how} of {each.column}: it holds no numbers")
+    return found
+
+
+def frequency(frame: pl.DataFrame, column: str, aggregates: Sequence[Aggregate] = ()) -> Summary:
+    """How often each value, or each bin of values, occurs.
+
+    Columns: the value, `n`, `percent`, `bar`, one for each aggregate. Words and few numbers are ordered by
+    count, bins and numbers by value.
+
+    Raises:
+        ViewError: the column cannot be counted.
+    """
+    wanted = check(frame, aggregates)
+    series = frame[column]
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise ViewError(f"values of {column} cannot be counted: {series.dtype}")
+    made = [aggregate(each.column, each.how).alias(each.name) for each in wanted]
+    made += [pl.col(each.column).count().alias(f"{each.name} n") for each in wanted]
+    noise = [_noisy(frame)]
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+        frame = frame.with_columns(series)
+    if series.dtype.is_float() and series.n_unique() > MANY:
+        counted = _binned(frame, column, [*made, *noise])
+    else:
+        counted = frame.group_by(column, maintain_order=True).agg(pl.len().alias("n"), *made, *noise)
+        counted = counted.with_columns(_conditions(counted[column]).alias(WHERE))
+        by = [column] if series.dtype.is_numeric() else ["n", column]
+        counted = counted.sort(by, descending=[name == "n" for name in by], nulls_last=True)
+    share = pl.col("n") / max(1, frame.height)
+    counted = counted.with_columns(
+        (share * 100).alias("percent"), (pl.col("n") / pl.col("n").max()).alias("bar")
+    )
+    shown = [column, "n", "percent", "bar", *(each.name for each in wanted)]
+    specs = {
+        column: ColumnSpec(column, max_width=40, flexible=True),
+        "percent": ColumnSpec("percent", title="%", decimals=1),
+        "bar": ColumnSpec("bar", title="share", kind="bar", min_width=20, max_width=20),
+        **{
+            each.name: ColumnSpec(each.name, noisy=NOISY, kind="heat", count=f"{each.name} n")
+            for each in wanted
+        },
+    }
+    hidden = (NOISY, WHERE, *(f"{each.name} n" for each in wanted))
+    return Summary(counted.select(*shown, *hidden), specs, hidden)
+
+
+def _noisy(frame: pl.DataFrame) -> pl.Expr:
+    if "noisy" in frame.columns:
+        return pl.col("noisy").cast(pl.Boolean).any().alias(NOISY)
+    return pl.lit(False).alias(NOISY)
+
+
+def bin_width(low: float, high: float, about: int = 10) -> float:
+    """A width of 1, 2 or 5 times a power of ten that cuts `low..high` into about `about` bins."""
+    raw = (high - low) / about
+    if not raw > 0 or not math.isfinite(raw):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= raw)
+
+
+def _binned(frame: pl.DataFrame, column: str, made: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Counts in bins of one width; values that are not finite go with the missing ones."""
+    finite = frame[column].filter(frame[column].is_finite())
+    lowest, highest = finite.min(), finite.max()
+    assert isinstance(lowest, float | int)
+    assert isinstance(highest, float | int)
+    width = bin_width(float(lowest), float(highest))
+    place = (pl.col(column).cast(pl.Float64) / width).floor()
+    place = pl.when(pl.col(column).is_finite()).then(place).cast(pl.Int64)
+    counted = (
+        frame.group_by(place.alias("__bin__"))
+        .agg(pl.len().alias("n"), *made)
+        .sort("__bin__", nulls_last=True)
+    )
+    digits = max(0, -math.floor(math.log10(width)))
+    labels: list[str | None] = []
+    conditions: list[str] = []
+    for number in counted["__bin__"].to_list():
+        if number is None:
+            labels.append(None)
+            conditions.append(equal(pl.Series(column, [None]), 0))
+            continue
+        low, high = round(number * width, 12), round((number + 1) * width, 12)
+        labels.append(f"{low:.{digits}f} to {high:.{digits}f}")
+        conditions.append(between(column, low, high))
+    return counted.with_columns(pl.Series(column, labels, dtype=pl.String), pl.Series(WHERE, conditions))
+
+
+def pivot(
+    frame: pl.DataFrame, rows: Sequence[str], across: str, value: Aggregate, total: bool = True
+) -> Summary:
+    """`value` for each combination of `rows` (down) and value of `across` (columns), with n and shade.
+
+    Args:
+        frame: The rows.
+        rows: One or more columns.
+        across: The column whose values become columns.
+        value: What a cell holds; its n is the number of values that are not null.
+        total: Add a column over all values of `across`.
+
+    Raises:
+        ViewError: it cannot be computed, or has too many columns to be read.
+    """
+    check(frame, [value])
+    missing = [name for name in (*rows, across, value.column) if name not in frame.columns]
+    if missing or not rows:
+        raise ViewError(f"no column {missing[0]}" if missing else "a pivot needs a key column for its rows")
+    if across in rows:
+        raise ViewError(f"{across} is a key column: it cannot be the columns too")
+    heads = frame[across].unique().sort(nulls_last=True)
+    if len(heads) > MOST_COLUMNS:
+        raise ViewError(
+            f"{across} has {len(heads)} values: a pivot shows at most {MOST_COLUMNS}, filter first"
+        )
+    made = [
+        aggregate(value.column, value.how).alias("v"),
+        pl.col(value.column).count().alias("n"),
+        _noisy(frame),
+    ]
+    groups = frame.group_by([*rows, across], maintain_order=True).agg(made)
+    lines = groups.select(rows).unique(maintain_order=True).sort(rows, nulls_last=True)
+    specs = {name: ColumnSpec(name, max_width=30, flexible=True, middle=True) for name in rows}
+    hidden: list[str] = [WHERE]
+    where: dict[str, str] = {}
+    parts: list[tuple[str, str, pl.DataFrame, str]] = []
+    for place, head in enumerate(heads.to_list()):
+        name = f"{across}={head}" if head is not None else f"{across} missing"
+        part = groups.filter(pl.col(across).eq_missing(heads[place] if head is not None else None))
+        parts.append((name, "missing" if head is None else str(head), part, _condition(heads, place)))
+    if total:
+        parts.append((ALL, ALL, frame.group_by(rows).agg(made), ""))
+    table = lines
+    for name, title, part, condition in parts:
+        names = {"v": name, "n": f"{name} n", NOISY: f"{name} noisy"}
+        table = table.join(part.select(*rows, *names).rename(names), on=rows, how="left", nulls_equal=True)
+        where[name] = condition
+        hidden += [f"{name} n", f"{name} shade", f"{name} noisy"]
+        specs[name] = ColumnSpec(
+            name, title=title, kind="heat", count=f"{name} n", shade=f"{name} shade", noisy=f"{name} noisy",
+            about=f"{value.name} where {condition}" if condition else f"{value.name} of all",
+        )  # fmt: skip
+    table = _shaded(table, [name for name, *_ in parts])
+    conditions = [both(*(_condition(table[name], row) for name in rows)) for row in range(table.height)]
+    return Summary(
+        table.with_columns(pl.Series(WHERE, conditions, dtype=pl.String)), specs, tuple(hidden), where
+    )
+
+
+def _shaded(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Add 0..1 for every value column, over the finite values of all of them."""
+    values = pl.concat([table[name].cast(pl.Float64).alias("v") for name in names])
+    values = values.filter(values.is_finite())
+    low, high = values.min(), values.max()
+    if not isinstance(low, float) or not isinstance(high, float) or high == low:
+        return table.with_columns(pl.lit(None, dtype=pl.Float64).alias(f"{name} shade") for name in names)
+    return table.with_columns(
+        ((pl.col(name).cast(pl.Float64) - low) / (high - low)).alias(f"{name} shade") for name in names
+    )
+
+
+def describe(frame: pl.DataFrame) -> Summary:
+    """One row for each column: type, counts, and where its values lie."""
+    rows = []
+    for series in frame:
+        numeric = series.dtype.is_numeric() or series.dtype == pl.Boolean
+        plain = not series.dtype.is_nested() and series.dtype not in (pl.Null, pl.Object, pl.Binary)
+        known = series.fill_nan(None).drop_nulls() if series.dtype.is_float() else series.drop_nulls()
+        numbers = known.cast(pl.Float64) if numeric else pl.Series([], dtype=pl.Float64)
+        rows.append(
+            {
+                "column": series.name,
+                "type": str(series.dtype),
+                "n": len(known),
+                "missing": len(series) - len(known),
+                "distinct": known.n_unique() if plain else None,
+                "mean": numbers.mean(),
+                "sd": numbers.std(),
+                "min": numbers.min(),
+                "median": numbers.median(),
+                "max": numbers.max(),
+                "most frequent": _mode(known) if plain and not numeric and len(known) else None,
+            }
+        )
+    numbers_of = ("mean", "sd", "min", "median", "max")
+    floats = dict.fromkeys(numbers_of, pl.Float64)
+    table = pl.DataFrame(rows, schema_overrides={**floats, "distinct": pl.Int64, "most frequent": pl.String})
+    specs = {name: ColumnSpec(name, kind="general") for name in numbers_of}
+    return Summary(table, {**specs, "most frequent": ColumnSpec("most frequent", max_width=40)})
+
+
+def _mode(known: pl.Series) -> str:
+    top = known.value_counts(sort=True).row(0)
+    return f"{str(top[0])[:60]} ({top[1]})"
+
+
+def _condition(series: pl.Series, row: int) -> str:
+    """The condition, or one that nothing can be drilled down by."""
+    try:
+        return equal(series, row)
+    except NoConditionError:
+        return ""
+
+
+def _conditions(series: pl.Series) -> pl.Series:
+    return pl.Series([_condition(series, row) for row in range(len(series))], dtype=pl.String)
