@@ -26,13 +26,13 @@ class LineList(Acting, ScrollView, can_focus=True):
     """Shows lines; a subclass or owner acts on `Moved` and `Chosen`."""
 
     ACTIONS: ClassVar[tuple[Action, ...]] = (
-        Action("list.up", "Previous line", "up,k", do="line_up"),
-        Action("list.down", "Next line", "down,j", do="line_down"),
-        Action("list.page-up", "Page up", "pageup", do="line_page_up"),
-        Action("list.page-down", "Page down", "pagedown", do="line_page_down"),
-        Action("list.home", "First line", "home", do="line_home"),
-        Action("list.end", "Last line", "end", do="line_end"),
-        Action("list.choose", "Open this line", "enter"),
+        Action("lines.up", "Previous line", "up,k", do="line_up"),
+        Action("lines.down", "Next line", "down,j", do="line_down"),
+        Action("lines.page-up", "Page up", "pageup", do="line_page_up"),
+        Action("lines.page-down", "Page down", "pagedown", do="line_page_down"),
+        Action("lines.home", "First line", "home", do="line_home"),
+        Action("lines.end", "Last line", "end", do="line_end"),
+        Action("lines.choose", "Open this line", "enter"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"line-list--cursor", "line-list--here"}
