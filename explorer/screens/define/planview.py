@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
@@ -32,50 +34,60 @@ def totals(plan: Plan) -> tuple[int, int, int, int]:
     return len(plan.runs) - refused, added, refused, len(plan.dropped)
 
 
-def lines(planned: Reply, glyphs: Glyphs) -> tuple[list[Line], list[Run | None]]:
-    """What to draw, and which run each line belongs to."""
-    plan = planned.plan
-    drawn: list[Line] = []
-    owners: list[Run | None] = []
+class _Page:
+    """Lines in the making; long ones are wrapped to the pane's width."""
 
-    def add(text: Text, run: Run | None = None, stop: bool = False) -> None:
-        drawn.append((text, stop))
-        owners.append(run)
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self.lines: list[Line] = []
+        self.owners: list[Run | None] = []
 
+    def add(self, text: Text, run: Run | None = None) -> None:
+        """One line; the cursor may stand on it when it is a run's."""
+        self.lines.append((text, run is not None))
+        self.owners.append(run)
+
+    def say(self, message: str, style: Style | None = None, indent: str = "") -> None:
+        """A message in as many lines as it needs, each behind the indent."""
+        room = max(self._width - cell_len(indent) - 1, 20)
+        for number, part in enumerate(textwrap.wrap(message, room) or [""]):
+            lead = indent if number == 0 else " " * cell_len(indent)
+            self.add(Text(lead + part, style or Style()))
+
+
+def lines(planned: Reply, glyphs: Glyphs, width: int) -> tuple[list[Line], list[Run | None]]:
+    """What to draw in so many columns, and which run each line belongs to."""
+    plan, page = planned.plan, _Page(width)
     if plan is None:
-        add(Text(f"No plan: {planned.fault}"))
-        return drawn, owners
+        page.say(f"No plan: {planned.fault}")
+        return page.lines, page.owners
     starting, added, refused, dropped = totals(plan)
     processes = f"{starting} runs" if starting != 1 else "1 run"
     prompts = f"{len(plan.prompts)} prompts" if len(plan.prompts) != 1 else "1 prompt"
-    add(Text(f"{processes}, each: {prompts} x {plan.protocol.reps} reps", Style(bold=True)))
-    add(Text(expected(planned.estimate)))
+    page.say(f"{processes}, each: {prompts} x {plan.protocol.reps} reps", Style(bold=True))
+    page.say(expected(planned.estimate))
     said = [f"{added} added as baselines"] if added else []
     said += [f"{refused} refused"] if refused else []
     said += [f"{dropped} grid points dropped"] if dropped else []
     if said:
-        add(Text(", ".join(said)))
-    add(Text())
+        page.say(", ".join(said))
+    page.add(Text())
     for run in plan.runs:
         word = "refused" if run.refused else "added" if run.added else "queued"
-        text = Text(f"{glyphs.states[word]} ", Style(dim=run.added))
-        text.append(label(run.config, run.emulated))
+        text = Text(f"{glyphs.states[word]} {label(run.config, run.emulated)}", Style(dim=run.added))
         text.append(f"  {word}" if word != "queued" else "", Style(bold=run.refused))
-        add(text, run, True)
+        page.add(text, run)
         for finding in run.findings:
             if finding.level != "noted":
-                add(
-                    Text(f"    {finding.level}: {finding.message}", Style(dim=finding.level != "refused")),
-                    run,
-                )
+                page.say(f"{finding.level}: {finding.message}", Style(dim=not run.refused), "    ")
                 if finding.remedy:
-                    add(Text(f"      {glyphs.arrow} {finding.remedy}", Style(dim=True)), run)
+                    page.say(finding.remedy, Style(dim=True), f"    {glyphs.arrow} ")
     if plan.dropped:
-        add(Text())
-        add(Text("Dropped", Style(bold=True, underline=True)))
+        page.add(Text())
+        page.say("Dropped", Style(bold=True, underline=True))
         for drop in plan.dropped:
-            add(Text(f"  {drop.place}: {drop.reason}", Style(dim=True)))
-    return drawn, owners
+            page.say(f"{drop.place}: {drop.reason}", Style(dim=True), "  ")
+    return page.lines, page.owners
 
 
 class PlanView(LineList):
@@ -84,14 +96,22 @@ class PlanView(LineList):
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
         self._runs: Sequence[Run | None] = ()
+        self._shown: tuple[Reply, Glyphs] | None = None
 
     def fill(self, planned: Reply, glyphs: Glyphs) -> None:
-        drawn, self._runs = lines(planned, glyphs)
+        """Show a plan, or the fault that stands in its place."""
+        self._shown = (planned, glyphs)
+        drawn, self._runs = lines(planned, glyphs, self.size.width)
         self.show(drawn)
+
+    def on_resize(self) -> None:
+        """Reasons are wrapped to the pane's width."""
+        if self._shown is not None:
+            self.fill(*self._shown)
 
     def say(self, message: str) -> None:
         """A line instead of a plan."""
-        self._runs = ()
+        self._runs, self._shown = (), None
         self.show([(Text(message), False)])
 
     @property
