@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sweeps.check.case import Case, Machine, Side
 from sweeps.check.devices import is_available, members
 from sweeps.check.files import is_newer
+from sweeps.check.machine import this_machine
 from sweeps.check.preflight import check
 from sweeps.models.inspect import ModelFacts, inspect
 from sweeps.plan.model import Config, Run
@@ -180,6 +181,14 @@ def test_any_device_text_is_judged_without_an_error(device: str) -> None:
 @given(st.text(alphabet="0123456789.-x", max_size=12), st.text(alphabet="0123456789.-x", max_size=12))
 def test_of_two_releases_at_most_one_is_newer(one: str, other: str) -> None:
     assert not (is_newer(one, other) and is_newer(other, one))
+
+
+def test_this_machine_has_a_cpu_that_lists_its_properties() -> None:
+    here = this_machine()
+    assert "CPU" in here.devices
+    assert "INFERENCE_NUM_THREADS" in here.properties["CPU"]
+    assert 0 < here.memory_available <= here.memory_total
+    assert here.openvino_version.startswith("20")
 
 
 REFUSED_BY_THE_LIBRARY: dict[str, tuple[dict[str, Any], str]] = {

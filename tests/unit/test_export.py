@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,8 @@ from explorer.cli.commands.export import command
 from explorer.cli.errors import Problem
 from sweeps.models import export as exporting
 from sweeps.models.export import ExportError, arguments, export, missing, recipe_for
-from tests.unit.tiny_models import DEMO, copy_demo
+from sweeps.models.tokenizer import CORPUS
+from tests.unit.tiny_models import copy_demo
 
 
 def after(line: Sequence[str], option: str) -> str:
@@ -156,11 +156,18 @@ def test_a_real_export_of_a_tiny_random_model(tmp_path: Path, npu: bool) -> None
 
 
 def _random_checkpoint(folder: Path) -> None:
-    """Two layers of the demo models' architecture with random weights, and the demo tokenizer."""
+    """Two layers of the demo models' architecture with random weights, and a byte-level BPE of its own."""
     # By name: type checkers run without the extra.
     transformers: Any = importlib.import_module("transformers")
+    tokenizers: Any = importlib.import_module("tokenizers")
+    bpe = tokenizers.ByteLevelBPETokenizer()
+    bpe.train_from_iterator(CORPUS, vocab_size=512, special_tokens=["<|endoftext|>"])
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bpe._tokenizer, eos_token="<|endoftext|>", pad_token="<|endoftext|>"
+    )
+    fast.save_pretrained(folder)
     settings = transformers.Qwen3Config(
-        vocab_size=8192,
+        vocab_size=512,
         hidden_size=128,
         intermediate_size=256,
         num_hidden_layers=2,
@@ -171,5 +178,3 @@ def _random_checkpoint(folder: Path) -> None:
         tie_word_embeddings=True,
     )
     transformers.Qwen3ForCausalLM(settings).save_pretrained(folder)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(DEMO / "draft-s" / name, folder / name)
