@@ -23,6 +23,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "table": ("table", "The run table: filter, sort, pivot, print."),
     "predict": ("predict", "Predicted against measured, break-even, best NAT."),
     "forecast": ("forecast", "Predict a whole grid before any speculative run."),
+    "import": ("import_", "Take in results of llm_bench, llama-bench or vLLM, or a data-set folder."),
+    "publish": ("publish", "Write runs as a data-set folder (CSV, JSONL, Parquet) with a card."),
     "doctor": ("doctor", "Versions, devices, what disturbs measuring here."),
     "paths": ("paths", "Where results, state and configuration lie."),
 }

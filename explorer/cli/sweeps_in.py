@@ -11,16 +11,14 @@ from sweeps.plan.model import Plan
 def load_plan(path: Path) -> tuple[Plan, str]:
     """The checked plan of a sweep file and the file's text. Raises Problem (exit 2)."""
     from sweeps.check import preflight
-    from sweeps.plan.build import build_plan
+    from sweeps.plan.build import plan_file
     from sweeps.spec.errors import SpecError
-    from sweeps.spec.load import load_sweep
+    from sweeps.spec.load import read_text
 
     try:
-        sweep = load_sweep(path)
-        plan = build_plan(sweep, path.parent)
+        return preflight(plan_file(path)), read_text(path)
     except SpecError as error:
         raise Problem(str(error)) from None
-    return preflight(plan), path.read_text(encoding="utf-8-sig")
 
 
 def preset(name: str) -> Path:
