@@ -188,6 +188,14 @@ def test_text_names_the_pair(tmp_path: Path) -> None:
     assert "84 i4, 0 u4, 1 int8; 0 u4 zero points" in result.stdout
 
 
+@pytest.mark.parametrize("format_", ["csv", "md", "jsonl"])
+def test_flat_formats_hold_both_models(format_: str) -> None:
+    result = CliRunner().invoke(command, [str(DEMO / "draft-m"), str(DEMO / "draft-s"), "--format", format_])
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()[-2:]
+    assert "draft-m" in lines[0] and "draft-s" in lines[1]
+
+
 def test_no_folder_is_wrong_input(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="no such folder") as error:
         CliRunner().invoke(command, [str(tmp_path / "none")], catch_exceptions=False)
