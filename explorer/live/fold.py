@@ -104,7 +104,6 @@ class Fold:
         elif isinstance(event, SweepEnded):
             self.ended = event.status
             self._close_running("cancelled")
-            self._note(event.t, f"the sweep ended: {event.status}")
         elif isinstance(event, Log):
             self._note(event.t, event.message, event.run)
         elif event.run in self._runs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -77,7 +78,7 @@ class Tailer(threading.Thread):
         self._loader = results.ResultsLoader(folder, self._results_came, load)
         self._wake = threading.Event()
         self._stopping = False
-        self._wanted: tuple[str, float] | None = None
+        self._wanted: deque[tuple[str, float]] = deque()
         self._moment: int | None = None
         self._verdict = Verdict("unknown", "nothing read yet")
         self._looked = self._posted = 0.0
@@ -95,7 +96,7 @@ class Tailer(threading.Thread):
     def seek(self, how: str, value: float) -> None:
         """Show a past moment: `part` (of the whole, 0..1), `step` (in hundredths of the whole), `event`
         (in events), `run` (to the next or previous run), or `now` again."""
-        self._wanted = (how, value)
+        self._wanted.append((how, value))
         self._wake.set()
 
     # -- the thread -----------------------------------------------------------------------------------
@@ -148,10 +149,15 @@ class Tailer(threading.Thread):
             self._verdict, self._dirty = verdict, True
 
     def _seek(self) -> None:
-        wanted, self._wanted = self._wanted, None
-        if wanted is None:
+        if not self._wanted:
             return
-        how, value = wanted
+        while self._wanted:
+            self._move(*self._wanted.popleft())
+        self._dirty = True
+        # A key is answered sooner than an event: still at most a few updates a second.
+        self._posted = min(self._posted, time.monotonic() - POST_S / 2)
+
+    def _move(self, how: str, value: float) -> None:
         total = self._timeline.events
         here = total if self._moment is None else self._moment
         if how == "part":
@@ -163,8 +169,6 @@ class Tailer(threading.Thread):
         elif how == "run":
             here = self._timeline.next_run(here, 1 if value > 0 else -1)
         self._moment = None if how == "now" or here >= total else max(0, here)
-        self._dirty = True
-        self._posted = min(self._posted, time.monotonic() - POST_S / 2)
 
     def _results_came(self) -> None:
         self._dirty = True

@@ -47,6 +47,6 @@ class LogPane(ScrollPane):
         self._stamp = stamp
         at_end = self.top + self.size.height >= len(self.lines)
         lines = read_tail(path) if path else []
-        self.show_lines([line(text) for text in lines] or [line((nothing, "dim"))])
+        self.show_lines([line(f" {text}") for text in lines] or [line((f" {nothing}", "dim"))])
         if at_end:
             self.scroll_lines(len(self.lines))

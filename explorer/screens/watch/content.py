@@ -218,30 +218,37 @@ def legend(brackets: bool) -> Line:
 
 
 def result_lines(results: Sequence[Result], state: LiveState, width: int, glyphs: Glyphs) -> list[Line]:
-    """A table of finished runs and prompts, newest last; a cell that holds no number says why."""
+    """A table of finished runs and prompts in the plan's order; a row without numbers says why."""
     if not results:
         return [line((" finished runs appear here, with their speed-ups", "dim"))]
-    name = max(16, min(40, width - 62))
-    prompt = max(6, min(14, width - name - 55))
-    head = f" {fit('run', name)} {fit('prompt', prompt)} {'tok/s':>12} {'speed-up':>18}"
-    head += f" {'accepted':>9} {'tok/round':>9}"
+    roomy = width >= 90
+    columns = [("tok/s", 13), ("speed-up", 17), ("accepted", 9)] + [("tok/round", 10)] * roomy
+    flags = 8 if roomy else 2
+    prompt = 12 if roomy else 9
+    name = max(12, min(44, width - 2 - prompt - flags - sum(size for _, size in columns)))
+    head = f" {fit('run', name)} {fit('prompt', prompt)}" + "".join(
+        f"{text:>{size}}" for text, size in columns
+    )
     lines = [line((head, "dim"))]
+    shorts = {view.id: view.short for view in state.runs}
     order = {view.id: place for place, view in enumerate(state.runs)}
     for row in sorted(results, key=lambda row: order.get(row.run, len(order))):
-        start = f" {fit(row.label, name, glyphs.ellipsis)} {fit(row.prompt, prompt, glyphs.ellipsis)} "
+        start = f" {fit(shorts.get(row.run, row.label), name, glyphs.ellipsis)}"
+        start += f" {fit(row.prompt, prompt, glyphs.ellipsis)}"
+        status = "" if row.status == "ok" else word(row.status, glyphs)
+        style = STYLES.get(row.status, "")
         if row.tok_s is None:
-            lines.append(
-                line(start, (f"{word(row.status, glyphs)}: {row.reason}", STYLES.get(row.status, "")))
-            )
+            lines.append(line(start, (f"  {status}: {row.reason}" if row.reason else f"  {status}", style)))
             continue
-        rate = f"{row.tok_s:.1f}" + (
-            f" {glyphs.plus_minus}{row.tok_s_sd:.1f}" if row.tok_s_sd is not None else ""
-        )
-        noisy = " noisy" if row.noisy else ""
-        flag = "" if row.status == "ok" else f" {word(row.status, glyphs)}"
-        body = f"{rate:>12} {interval(row, glyphs):>18} {percent(row.acceptance):>9}"
-        body += f" {number(row.tokens_per_round, 2):>9}"
-        lines.append(line(start + body, (noisy + flag, "warn")))
+        digits = 1 if row.tok_s < 1000 else 0
+        spread = f" {glyphs.plus_minus}{row.tok_s_sd:.{digits}f}" if row.tok_s_sd is not None else ""
+        cells = [f"{row.tok_s:.{digits}f}{spread}", interval(row, glyphs), percent(row.acceptance)]
+        cells += [number(row.tokens_per_round, 2)] * roomy
+        body = "".join(f"{text:>{size}}" for text, (_, size) in zip(cells, columns, strict=True))
+        noisy = f" {glyphs.states['warned']}{' noisy' if roomy else ''}" if row.noisy else ""
+        lines.append(line(start + body, (noisy, "warn"), (f" {status}" if status else "", style)))
+    if not roomy and any(row.noisy for row in results):
+        lines.append(line((f" {glyphs.states['warned']} noisy: the reps differ too much to rank by", "dim")))
     return lines
 
 

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from explorer.actions import Action, bindings
 from explorer.live.state import LiveState, RunView
 from explorer.live.tailer import Tailer, Update
-from explorer.screens.base import PlaceScreen
+from explorer.screens.base import NARROW, PlaceScreen
 from explorer.screens.watch import attach, content
 from explorer.screens.watch.dialogs import Ask, Details
 from explorer.widgets.line_pane import LinePane, ScrollPane
@@ -47,9 +47,9 @@ class WatchScreen(PlaceScreen):
     ACTIONS: ClassVar[tuple[Action, ...]] = (
         Action("watch.pause", "Pause or go on with the view", "space", "The sweep goes on.", footer="pause"),
         Action("watch.follow", "Follow the run that runs", "f", "Also ends a replay.", footer="follow"),
-        Action("watch.details", "Details of the run", "enter", footer="details"),
-        Action("watch.log", "Log of the run", "L", "The run's standard error.", footer="log"),
-        Action("watch.errors", "Errors", "E", "Failed and refused runs by class.", footer="errors"),
+        Action("watch.details", "Details of the run", "enter", footer="more"),
+        Action("watch.log", "Log of the run", "L", "The run's standard error."),
+        Action("watch.errors", "Errors", "E", "Failed and refused runs by class."),
         Action("watch.results", "Results", "R", "Finished runs with their speed-ups."),
         Action("watch.skip", "Skip the run", "s", "The selected run, now or when its turn comes."),
         Action("watch.stop-after", "Stop after this run", "S"),
@@ -102,9 +102,9 @@ class WatchScreen(PlaceScreen):
                     yield TokenTail(brackets=ascii_only, id="tail")
                 with Vertical(id="lower"):
                     for name, title, kind in (
-                        ("results", "Results", ScrollPane),
-                        ("log", "Log", LogPane),
-                        ("errors", "Errors", ScrollPane),
+                        ("results", "Results (R)", ScrollPane),
+                        ("log", "Log (L)", LogPane),
+                        ("errors", "Errors (E)", ScrollPane),
                     ):
                         pane = kind(id=name, classes="pane lower")
                         pane.border_title = title
@@ -114,7 +114,7 @@ class WatchScreen(PlaceScreen):
         super().on_mount()
         self.query_one("#legend", LinePane).show_lines([content.legend(self.shell.ascii_only)])
         self._show_lower("results")
-        if not self.has_class("-narrow"):
+        if self.app.size.width >= NARROW:
             self.query_one(RunList).focus()
         self.set_interval(NOTHING_S, self._look_for_sweep)
         found = attach.find(self._data, self._sweep)
