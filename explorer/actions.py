@@ -58,6 +58,32 @@ class Action:
         )
 
 
+SHELL: Final = (
+    Action(
+        "app.define",
+        "Go to Define",
+        "1",
+        "Write and check sweep files, see the plan, start it.",
+        do="go('define')",
+    ),
+    Action("app.watch", "Go to Watch", "2", "Follow a sweep, running or finished.", do="go('watch')"),
+    Action(
+        "app.explore",
+        "Go to Explore",
+        "3",
+        "Filter, pivot and chart all measurements.",
+        do="go('explore')",
+    ),
+    Action("app.whatif", "What if?", "w", "The cost model on the selected rows."),
+    Action("app.demo", "Run the demo sweep", "D", "The bundled models on this machine; it runs on its own."),
+    Action("app.help", "Help", "question_mark,f1", "The keys that work here.", footer="help", do="keys_help"),
+    Action("app.palette", "All actions", "ctrl+p", footer="palette", do="command_palette", priority=True),
+    Action("app.theme", "Change the theme", about="Kept for the next start.", do="change_theme"),
+    Action("app.screenshot", "Save a picture of the screen (SVG)"),
+    Action("app.leave", "Leave (a running sweep goes on)", "q,ctrl+q", footer="leave"),
+)
+"""What works in every place."""
+
 REGISTRY: Final[dict[str, Action]] = {}
 """Every action of the modules imported so far, by id."""
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import on
 from textual.app import App
 from textual.binding import BindingType
 from textual.filter import LineFilter
 
 from explorer import glyphs, keys, manners, messages, places, session
-from explorer.actions import Acting, Action, bindings, offers
+from explorer.actions import SHELL, Acting, bindings, offers
 from explorer.palette import Actions
 from explorer.screens.base import PlaceScreen
 from explorer.styles import THEMES
@@ -24,23 +23,8 @@ class SpecdecApp(Acting, App[None]):
     TITLE = "specdec"
     CSS_PATH = "styles/shell.tcss"
     COMMANDS: ClassVar[set[Any]] = {Actions}
-    ACTIONS: ClassVar[tuple[Action, ...]] = (
-        Action("app.define", "Go to Define", "1", "Write and check sweep files, see the plan, start it."),
-        Action("app.watch", "Go to Watch", "2", "Follow a sweep, running or finished."),
-        Action("app.explore", "Go to Explore", "3", "Filter, pivot and chart all measurements."),
-        Action("app.whatif", "What if?", "w", "The cost model on the selected rows."),
-        Action(
-            "app.demo", "Run the demo sweep", "D", "The bundled models on this machine; it runs on its own."
-        ),
-        Action(
-            "app.help", "Help", "question_mark,f1", "The keys that work here.", footer="help", do="keys_help"
-        ),
-        Action("app.palette", "All actions", "ctrl+p", footer="palette", do="command_palette", priority=True),
-        Action("app.theme", "Change the theme", about="Kept for the next start.", do="change_theme"),
-        Action("app.screenshot", "Save a picture of the screen (SVG)"),
-        Action("app.leave", "Leave (a running sweep goes on)", "q,ctrl+q", footer="leave"),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    ACTIONS = SHELL
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(SHELL)]
 
     def __init__(
         self,
@@ -72,7 +56,8 @@ class SpecdecApp(Acting, App[None]):
         """Choose the theme, listen for signals, open the first place."""
         self.theme = self.session.theme if self.session.theme in self.available_themes else "specdec"
         manners.leave_on_signals(self)
-        self.go(self._first)
+        self.action_go(self._first)
+        manners.greet(self)
         for fault in self._key_faults:
             self.notify(fault, title="keys.toml", severity="warning", timeout=10)
 
@@ -81,19 +66,12 @@ class SpecdecApp(Acting, App[None]):
         found = super().get_line_filters()
         return found if self.ascii_filter is None else [*found, self.ascii_filter]
 
-    def go(self, place: str) -> None:
-        """Show a place."""
+    def action_go(self, place: str) -> None:
+        """Show a place; what lies on top of it (What-if) is closed when one is there already."""
         self.save_session(place)
+        while self.current_mode == place and len(self.screen_stack) > 1:
+            self.pop_screen()
         self.switch_mode(place)
-
-    def action_define(self) -> None:
-        self.go("define")
-
-    def action_watch(self) -> None:
-        self.go("watch")
-
-    def action_explore(self) -> None:
-        self.go("explore")
 
     def action_whatif(self) -> None:
         """On what the current place has selected; on a second `w` nothing more opens."""
@@ -101,23 +79,19 @@ class SpecdecApp(Acting, App[None]):
         if isinstance(screen, PlaceScreen) and screen.PLACE != "whatif":
             self.push_screen(places.what_if(screen.what_if_rows()))
 
-    @on(messages.AskWhatIf)
-    def _open_what_if(self, message: messages.AskWhatIf) -> None:
+    def on_ask_what_if(self, message: messages.AskWhatIf) -> None:
         self.push_screen(places.what_if(message.rows))
 
-    @on(messages.ShowSweep)
-    def _show_sweep(self, message: messages.ShowSweep) -> None:
+    def on_show_sweep(self, message: messages.ShowSweep) -> None:
         self.sweep = str(message.folder)
-        self.go("watch")
+        self.action_go("watch")
         places.forward(self.screen, "open_sweep", message.folder)
 
-    @on(messages.ShowRows)
-    def _show_rows(self, message: messages.ShowRows) -> None:
-        self.go("explore")
+    def on_show_rows(self, message: messages.ShowRows) -> None:
+        self.action_go("explore")
         places.forward(self.screen, "show_rows", message.where)
 
-    @on(messages.Say)
-    def _say(self, message: messages.Say) -> None:
+    def on_say(self, message: messages.Say) -> None:
         self.notify(message.text, severity="error" if message.error else "information", timeout=10)
 
     def action_demo(self) -> None:
@@ -137,9 +111,8 @@ class SpecdecApp(Acting, App[None]):
     async def run_action(self, action: Any, default_namespace: Any = None, namespaces: Any = None) -> bool:
         """Textual's, except that a disabled action says why instead of staying silent."""
         done = await super().run_action(action, default_namespace, namespaces)
-        reason = (
-            default_namespace.reason(action) if not done and isinstance(default_namespace, Acting) else ""
-        )
+        acting = isinstance(default_namespace, Acting) and not done
+        reason = default_namespace.reason(action) if acting else ""
         if reason:
             self.notify(f"Not now: {reason}.", timeout=4)
         return done or bool(reason)

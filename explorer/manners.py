@@ -54,6 +54,15 @@ def first_place(session: Session, data: str | None) -> str:
     return session.place if session.place in MODES else "watch"
 
 
+def greet(app: SpecdecApp) -> None:
+    """Before there are results, say in Explore what one sees and how to get results of one's own."""
+    from explorer.screens.base import PlaceScreen
+
+    if isinstance(app.screen, PlaceScreen) and app.screen.PLACE == "explore" and not has_results(app.data):
+        key = key_name(app.keymap.get("app.demo", "D"))
+        app.screen.banner = NO_RESULTS.format(key=key)
+
+
 def leave_on_signals(app: SpecdecApp) -> None:
     """A closed terminal or a plain `kill` ends the app in order; exit code 128 + signal number."""
 

@@ -52,7 +52,8 @@ class HeaderLine(Widget):
             key = keymap.get(f"app.{place}", key)
             here = place == self._place
             label = f"[{key} {title}]" if here else f" {key} {title} "
-            line.append(label, Style(bold=here, reverse=here, meta={"@click": f"app.{place}"}))
+            click = "app.whatif" if place == "whatif" else f"app.go({place!r})"
+            line.append(label, Style(bold=here, reverse=here, meta={"@click": click}))
         room = self.size.width - line.cell_len - 2
         status = Text(self.status, no_wrap=True, end="")
         status.truncate(max(0, room), overflow="ellipsis")

@@ -93,20 +93,45 @@ class FormEditor:
     def _choices(self, field: Field, row: Row) -> list[Choice]:
         """What can be picked for an axis: models of the file with their facts, devices of the machine."""
         if field.name in MODEL_AXES:
-            return [
-                Choice(name, self._screen.about_model(name, row)) for name in self._content.get("models", {})
-            ]
+            return [Choice(name, self._about(name, row)) for name in self._content.get("models", {})]
         if field.name in DEVICE_AXES:
-            return self._screen.device_choices()
+            return self._devices()
         return [Choice(choice) for choice in field.choices]
+
+    def _about(self, name: str, row: Row) -> str:
+        """Facts of a model of this file; on a draft's axis first whether it is a pair with the target."""
+        known = self._screen.known
+        about = known.facts.get(name, "")
+        if row.label != "draft" or len(row.path) < 2:
+            return about
+        targets = self._content["grid"][row.path[1]].get("target", "")
+        target = str(targets[0] if isinstance(targets, list) and targets else targets)
+        pair = known.pairs.get(target, {}).get(name, "")
+        return f"{pair}; {about}" if pair else about
+
+    @property
+    def _npu_is_missing(self) -> bool:
+        """Whether the machine is known to have no NPU."""
+        return bool(self._screen.known.devices) and "NPU" not in self._screen.known.devices
+
+    def _devices(self) -> list[Choice]:
+        """The machine's devices, and the emulated NPU where there is none."""
+        found = [Choice(name, "on this machine") for name in self._screen.known.devices or ("CPU",)]
+        if self._npu_is_missing:
+            found.append(Choice("NPU", "emulated: the NPU code path computing on the CPU"))
+        return found
 
     def _emulate(self, name: str, values: Sequence[Any]) -> None:
         """A machine without an NPU gets the properties that run its code path on the CPU."""
         given = self._content.get("devices", {})
-        if name in DEVICE_AXES and "NPU" in values and self._screen.npu_is_missing and "NPU" not in given:
-            for key, value in EMULATED_NPU.items():
-                self._do(partial(textedit.set_value, path=("devices", "NPU", key), value=value))
-            self._screen.notify("No NPU here: [devices.NPU] now runs its code path on the CPU (emulated).")
+        if name in DEVICE_AXES and "NPU" in values and self._npu_is_missing and "NPU" not in given:
+            self.emulate_npu()
+
+    def emulate_npu(self) -> None:
+        """Write the three properties into [devices.NPU]."""
+        for key, value in EMULATED_NPU.items():
+            self._do(partial(textedit.set_value, path=("devices", "NPU", key), value=value))
+        self._screen.notify("[devices.NPU] now runs the NPU's code path on the CPU (emulated).")
 
     async def add(self, row: Row) -> None:
         """Add to the row's axis, or to the table it stands in."""
@@ -184,7 +209,7 @@ class FormEditor:
             self._do(lambda text: textedit.set_value(text, (*row.path, "kind"), kind))
 
     async def _model(self, row: Row | None) -> None:
-        found = self._screen.model_choices()
+        found = self._screen.models
         hint = "A folder with an OpenVINO IR, relative to the sweep file, or demo:NAME."
         current = row.value if row else ""
         folder = await self._ask(
@@ -218,7 +243,7 @@ class FormEditor:
         if row is not None:
             path: tuple[str | int, ...] = row.path
         else:
-            devices = [Choice(choice.value, choice.about) for choice in self._screen.device_choices()]
+            devices = [Choice(choice.value, choice.about) for choice in self._devices()]
             device = await self._ask("Add a device property", "", "Of which device?", devices, _filled)
             name = device and await self._ask(
                 f"Property of {device}", "", "Such as PERFORMANCE_HINT.", (), _filled
