@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sweeps.costmodel.params import Params, speedup, verify_at
+from sweeps.costmodel.params import Params, after_one, speedup, verify_at
 from sweeps.costmodel.rules import Rounds
 
 UNSEEN = "?"
@@ -53,16 +52,6 @@ def merge(strings: Iterable[str], limits: Iterable[int | None] | None = None) ->
                 votes[i] = votes.get(i, 0) + (1 if bit == "1" else -1)
     marks = {True: "1", False: "0"}
     return "".join(marks[votes[i] > 0] if votes.get(i) else UNSEEN for i in range(length))
-
-
-def after_one(bits: str) -> float:
-    """P(1 | the bit before is 1), from the bits seen, with half a pseudo-count a side.
-
-    Unseen positions of a trace always follow an accepted one, so this and not the mean rate fills them.
-    """
-    ones = sum(a == b == "1" for a, b in pairwise(bits))
-    zeros = sum(a == "1" and b == "0" for a, b in pairwise(bits))
-    return (ones + 0.5) / (ones + zeros + 1.0)
 
 
 def fill(bits: str, seed: int, chance: float | None = None) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sweeps.costmodel.chance import Profile
 from sweeps.costmodel.params import Params, profile, speedup, total_ms, verify_at
 from sweeps.costmodel.predict import Prediction
 
@@ -178,15 +179,14 @@ class Cause(NamedTuple):
     words: str
 
 
-def why(params: Params, nat: int, measured: Measured, counts_tau: float | None = None) -> list[Cause]:
+def why(params: Params, counts: Profile, measured: Measured) -> list[Cause]:
     """Splits ln(measured / predicted speed-up) among its causes, the largest first.
 
     The predicted round is turned into the measured one term by term (acceptance, draft, verify, rest), and
     each step's change of ln S is that term's; what remains is noise and the baseline. The parts add up.
     """
-    counts = profile(params, nat)
     rounds = float(counts.rounds)
-    tau = counts_tau if counts_tau is not None else float(counts.tokens_per_round)
+    tau = float(counts.tokens_per_round)
     k = float(counts.proposals_per_round)
     whole = float(total_ms(params, counts)) / rounds
     draft = whole - float(total_ms(replace(params, draft_ms=0.0, draft_round_ms=0.0), counts)) / rounds

@@ -36,6 +36,9 @@ class Case:
     acceptance: float | None
     tokens_per_round: float | None
     draft_ms: float | None
+    """Per proposal, in this row's loop."""
+    verify_ms: float | None
+    """Per round, in this row's loop."""
     same_prefix: int | None
     """Leading tokens that its text shares with the baseline's."""
     emulated: bool
@@ -91,6 +94,7 @@ def cases(runs: pl.DataFrame) -> list[Case]:
                 acceptance=row["acceptance"],
                 tokens_per_round=row["tokens_per_round"],
                 draft_ms=row["draft_ms"],
+                verify_ms=row["verify_ms"],
                 same_prefix=row["same_prefix_tokens"],
                 emulated=bool(row["emulated"]),
                 max_ngram=row["max_ngram_size"],

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -136,13 +137,23 @@ def _profile(
         if _all_seen(bits, rounds):
             return chance.counted(rounds, rule, nat, budget)
         if not by_place.size:
-            ones, zeros = bits.count("1"), bits.count("0")
-            by_place = np.array([(ones + 0.5) / (ones + zeros + 1.0)])
+            by_place = np.array([after_one(bits)])
         accept = chance.accept_matrix(bits, budget, widest(rule, nat), by_place)
         return _single(chance.expected(accept, rule, nat, budget))
     if not by_place.size:
         raise ValueError("an acceptance is needed: bits, conditional or alpha")
     return _single(chance.expected(by_place[None, :], rule, nat, budget))
+
+
+def after_one(bits: str) -> float:
+    """P(1 | the bit before is 1), from the bits seen, with half a pseudo-count a side.
+
+    Unseen positions of a traced string always follow an accepted one, so this and not the mean rate stands
+    for them.
+    """
+    ones = sum(a == b == "1" for a, b in pairwise(bits))
+    zeros = sum(a == "1" and b == "0" for a, b in pairwise(bits))
+    return (ones + 0.5) / (ones + zeros + 1.0)
 
 
 def _all_seen(bits: str, rounds: Rounds) -> bool:

@@ -208,15 +208,15 @@ def _table_excess(params: Params, widths: Floats) -> Floats:
     return verify_at(params, widths) - (params.verify_base_ms + params.verify_slope_ms * widths)
 
 
-def mean_profile(parts: Sequence[Profile]) -> Profile:
+def mean_profile(parts: Sequence[Profile], weights: Floats | None = None) -> Profile:
     """The mean counts of several calls of one budget and rule (times are linear in them)."""
     size = max(p.by_width.shape[-1] for p in parts)
     widths = [np.pad(p.by_width, (0, size - p.by_width.shape[-1])) for p in parts]
     return Profile(
-        np.asarray(np.mean([p.rounds for p in parts])),
-        np.asarray(np.mean([p.full for p in parts])),
-        np.asarray(np.mean([p.caught_up for p in parts])),
-        np.asarray(np.mean(widths, axis=0)),
+        np.asarray(np.average([p.rounds for p in parts], weights=weights)),
+        np.asarray(np.average([p.full for p in parts], weights=weights)),
+        np.asarray(np.average([p.caught_up for p in parts], weights=weights)),
+        np.asarray(np.average(widths, axis=0, weights=weights)),
         parts[0].tokens,
     )
 

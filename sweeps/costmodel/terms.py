@@ -82,6 +82,10 @@ class Fit:
     level_target_ms: float = 0.0
     """Mean T of the baselines of the rows behind it: the level that verify times belong to."""
     source: str = ""
+    mean_draft_ms: float | None = None
+    """Draft time of all rounds over their proposals: what the published formulas ask for."""
+    mean_verify_ms: float | None = None
+    """Target time per round, likewise."""
 
     def __getitem__(self, name: str) -> float:
         return float(self.theta[NAMES.index(name)])
@@ -301,6 +305,8 @@ def fit(table: RoundTable, prior: Prior, level_target_ms: float = 0.0, source: s
         call_rel,
         level_target_ms,
         source or "measured",
+        float(table.draft[later][timed].sum() / max(c[timed].sum(), 1.0)) if timed.any() else None,
+        float(table.verify[later][timed].mean()) if timed.any() else None,
     )
 
 

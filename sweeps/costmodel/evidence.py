@@ -1,0 +1,268 @@
+"""Where the rounds of a configuration not yet run come from: the acceptance sources, best first.
+
+1. Strings of the same target, draft and prompt: one teacher-forced over the baseline's text, and those
+   traced from other runs (another NAT, another device). Each is replayed and the counts are averaged, since
+   nobody knows beforehand whether the text will be the baseline's or leave it as that run's did.
+2. Acceptance by place, pooled over the other prompts of the same target and draft.
+3. The acceptance r that the row itself reports (tables without rounds), inverted through the exact rule.
+4. Acceptance by place pooled over everything else: a guess, with an interval to match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sweeps.costmodel import lookup
+from sweeps.costmodel.agreement import merge, trace
+from sweeps.costmodel.cases import Case
+from sweeps.costmodel.chance import Profile, expected
+from sweeps.costmodel.params import Params, profile
+from sweeps.costmodel.predict import chance_rel, mean_profile
+from sweeps.costmodel.rules import Rounds, Rule, rule_of
+from sweeps.costmodel.terms import Acceptance, pooled
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sweeps.store.state import SweepState
+
+DIVERGENCE = 0.25
+"""Share of a text that lies behind its divergence from the baseline's, before any is seen."""
+BETWEEN_PROMPTS = 0.10
+"""Relative sd of the number of rounds from prompt to prompt, beyond chance, before any is seen."""
+UNKNOWN_DRAFT = 0.20
+"""The same for a draft of which nothing is known."""
+
+Place = tuple[str, str, str]
+"""(sweep, run, prompt)."""
+
+
+class Traced(NamedTuple):
+    """What one run's rounds on one prompt reveal."""
+
+    bits: str
+    acceptance: Acceptance
+
+
+@dataclass(frozen=True)
+class Source:
+    """Counts for a prediction, the relative sd that they add, and in words where they are from."""
+
+    counts: Profile
+    rel: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Token ids that a replay of prompt lookup needs."""
+
+    prompts: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Prompt -> its tokens."""
+    baselines: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
+    """(target, prompt) -> the tokens of the baseline's text."""
+
+
+def traces(rounds: pl.DataFrame, budgets: Mapping[Place, int]) -> dict[Place, Traced]:
+    """The string and the counts by place of every (sweep, run, prompt) with rounds; reps are merged.
+
+    Args:
+        rounds: the rounds frame.
+        budgets: max_new_tokens of the runs wanted; others are left out.
+    """
+    import polars as pl
+
+    frame = (
+        rounds.filter(
+            (pl.col("round") >= 1) & pl.col("proposals").is_not_null() & pl.col("accepted").is_not_null()
+        )
+        .sort("sweep", "run", "prompt", "rep", "round")
+        .group_by("sweep", "run", "prompt", "rep", maintain_order=True)
+        .agg("position", "proposals", "accepted")
+    )
+    found: dict[Place, list[tuple[str, Acceptance]]] = {}
+    for sweep, run, prompt, _, position, proposals, accepted in frame.iter_rows():
+        place = (sweep or "", run or "", prompt or "")
+        if place not in budgets:
+            continue
+        played = Rounds(tuple(position), tuple(proposals), tuple(accepted))
+        found.setdefault(place, []).append((trace(played, budgets[place]), _by_place(played)))
+    # Greedy reps repeat each other; where one did not, the majority of the reps stands for the run.
+    return {
+        place: Traced(merge(b for b, _ in many), pooled([a for _, a in many]))
+        for place, many in found.items()
+    }
+
+
+def _by_place(rounds: Rounds) -> Acceptance:
+    top = max(rounds.proposals, default=0)
+    pairs = list(zip(rounds.proposals, rounds.accepted, strict=True))
+    return Acceptance(
+        tuple(sum(m > i for _, m in pairs) for i in range(top)),
+        tuple(sum(m >= i and c > i for c, m in pairs) for i in range(top)),
+    )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known before a row is run."""
+
+    train: Sequence[Case]
+    traced: Mapping[Place, Traced]
+    strings: Mapping[tuple[str, str, str], str]
+    """(target, draft, prompt) -> teacher-forced string over the baseline's text."""
+    texts: Texts = field(default_factory=Texts)
+
+    def source(self, case: Case, nat: int | None = None) -> Source:
+        """Counts for a case, from everything but the case itself (its own r only where nothing else is).
+
+        Args:
+            nat: another NAT than the case's own.
+        """
+        own_nat, case = case.nat, case if nat is None else replace(case, nat=nat)
+        if case.kind == "prompt-lookup":
+            exact = self._lookup(case)
+            if exact is not None:
+                return exact
+        rule = rule_of(case.key.path)
+        found = self._strings(case)
+        if found:
+            return self._replayed(case, rule, found)
+        same = [
+            t
+            for c in self.train
+            if (c.key.target, c.key.draft) == (case.key.target, case.key.draft)
+            and (t := self._of(c)) is not None
+        ]
+        if same:
+            return self._pooled(
+                case, same, BETWEEN_PROMPTS, f"by place, pooled over {len(same)} other rows of the draft"
+            )
+        if case.acceptance is not None:
+            alpha = alpha_from_acceptance(case.acceptance, rule, own_nat, case.budget)
+            on = Params(1.0, 0.0, 1.0, path=rule, budget=case.budget, alpha=alpha)
+            return Source(profile(on, case.nat), 0.01, "the row's own acceptance")
+        rest = [t for c in self.train if c.kind == case.kind and (t := self._of(c)) is not None]
+        if rest:
+            return self._pooled(case, rest, UNKNOWN_DRAFT, "a guess: acceptance of the other drafts")
+        return self._pooled(case, [Traced("", Acceptance((6,), (10,)))], UNKNOWN_DRAFT, "a guess: alpha 0.6")
+
+    def _of(self, case: Case) -> Traced | None:
+        return self.traced.get((case.sweep, case.run, case.prompt))
+
+    def _lookup(self, case: Case) -> Source | None:
+        prompt = self.texts.prompts.get(case.prompt)
+        text = self.texts.baselines.get((case.key.target, case.prompt))
+        if prompt is None or text is None or case.max_ngram is None:
+            return None
+        rounds = lookup.replay(prompt, list(text)[: case.budget], case.nat, case.max_ngram)
+        counts = lookup.counted(rounds, case.nat)
+        return Source(
+            counts,
+            self._divergence(case) * float(chance_rel(counts)),
+            "the n-gram search replayed on the text",
+        )
+
+    def _strings(self, case: Case) -> list[tuple[float, str, str]]:
+        """(weight, string, words) of the same target, draft and prompt; the nearest path and device only."""
+        alike = [
+            c
+            for c in self.train
+            if (c.key.target, c.key.draft, c.prompt) == (case.key.target, case.key.draft, case.prompt)
+            and self._of(c) is not None
+        ]
+        near = [c for c in alike if c.key == case.key] or [c for c in alike if c.key.path == case.key.path]
+        forced = self.strings.get((case.key.target, case.key.draft, case.prompt))
+        if not near and forced is None:
+            near = alike
+        out: list[tuple[float, str, str]] = []
+        true_text = [c for c in near if c.same_text]
+        other_text = [c for c in near if not c.same_text]
+        if true_text:
+            bits = merge([t.bits for c in true_text if (t := self._of(c)) is not None])
+            if forced is not None:
+                # Measured on this path first; the teacher-forced pass fills in what no round looked at.
+                bits = "".join(
+                    a if a in "01" else b for a, b in zip(bits, forced.ljust(len(bits), "?"), strict=False)
+                )
+            out.append((float(len(true_text)), bits, "traced from runs with the baseline's text"))
+        elif forced is not None:
+            out.append((1.0, forced, "teacher-forced over the baseline's text"))
+        for c in other_text:
+            t = self._of(c)
+            if t is not None:
+                out.append((1.0, t.bits, f"traced at NAT {c.nat}"))
+        return out
+
+    def _replayed(self, case: Case, rule: Rule, found: Sequence[tuple[float, str, str]]) -> Source:
+        parts = [on_string(bits, rule, case.nat, case.budget) for _, bits, _ in found]
+        if case.kind == "prompt-lookup":
+            parts = [padded(part, case.nat) for part in parts]
+        weights = np.array([w for w, _, _ in found])
+        counts = mean_profile(parts, weights)
+        rounds = np.array([float(p.rounds) for p in parts])
+        scatter = float(np.sqrt(np.average((rounds / float(counts.rounds) - 1) ** 2, weights=weights)))
+        unseen = float(np.average([_unseen(bits) for _, bits, _ in found], weights=weights))
+        loose = min(self._divergence(case) + unseen, 1.0)
+        rel = float(np.hypot(scatter, np.sqrt(loose) * float(chance_rel(counts))))
+        return Source(counts, rel, "; ".join(dict.fromkeys(words for _, _, words in found)))
+
+    def _divergence(self, case: Case) -> float:
+        """Share of the tokens behind a divergence, in the runs of this path, with a default worth 4 runs."""
+        shares = [
+            max(1.0 - c.same_prefix / c.budget, 0.0)
+            for c in self.train
+            if c.same_prefix is not None and c.key.path == case.key.path
+        ]
+        return (sum(shares) + 4 * DIVERGENCE) / (len(shares) + 4)
+
+    def _pooled(self, case: Case, some: Sequence[Traced], between: float, words: str) -> Source:
+        places = pooled([t.acceptance for t in some])
+        on = Params(
+            1.0, 0.0, 1.0, path=case.key.path, budget=case.budget, conditional=places.conditional or (0.6,)
+        )
+        counts = profile(on, case.nat)
+        if case.kind == "prompt-lookup":
+            counts = padded(counts, case.nat)
+        return Source(counts, float(np.hypot(between, float(chance_rel(counts)))), words)
+
+
+def on_string(bits: str, rule: Rule, nat: int, budget: int) -> Profile:
+    """Counts on a string; what it leaves unseen is expected with P(1 | a 1 before)."""
+    on = Params(1.0, 0.0, 1.0, path=rule, budget=budget, bits=bits)
+    return profile(on, nat)
+
+
+def padded(counts: Profile, nat: int) -> Profile:
+    """Prompt lookup verifies NAT + 1 tokens in every round, match or no match."""
+    by_width = np.zeros(nat + 1)
+    by_width[nat] = float(counts.rounds)
+    return Profile(counts.rounds, counts.full, np.asarray(0.0), by_width, counts.tokens)
+
+
+def alpha_from_acceptance(r: float, rule: Rule, nat: int, budget: int) -> float:
+    """The constant alpha that gives r = accepted / proposals under the exact rule and budget."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        here = float(expected(np.array([middle]), rule, nat, budget).acceptance[0])
+        low, high = (middle, high) if here < r else (low, middle)
+    return (low + high) / 2
+
+
+def _unseen(bits: str) -> float:
+    return sum(bit not in "01" for bit in bits[1:]) / max(len(bits) - 1, 1)
+
+
+def strings_of(state: SweepState) -> dict[tuple[str, str, str], str]:
+    """(target, draft, prompt) -> agreement string, from the agreement runs of one sweep."""
+    out = {}
+    for (run, prompt), event in state.agreements.items():
+        config = state.runs[run].run.config
+        if config.draft is not None and event.bits:
+            out[config.target, config.draft, prompt] = event.bits
+    return out

@@ -1,0 +1,334 @@
+"""Predicts rows that were measured from rows other than them, and says how far off it was.
+
+A split names what is learned from and what is predicted: `fit` (rows with some NATs teach, all others are
+predicted) or a hold-out, in which each value of a column is predicted in turn from the rows without it.
+Baselines and drafts alone are no speculative rows and may always be used, and so may agreement strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from sweeps.costmodel import formulas
+from sweeps.costmodel.answers import TIE, Measured, why
+from sweeps.costmodel.calibrate import Calibration, Donor, update
+from sweeps.costmodel.cases import Case, cases, of_runs
+from sweeps.costmodel.evidence import Evidence, Source, Texts, Traced, traces
+from sweeps.costmodel.params import Params, total_ms
+from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
+from sweeps.costmodel.terms import Fit, Key, Prior, RoundTable, features, fit, round_table
+
+HoldOut = Literal["run", "nat", "draft", "device", "prompt"]
+NATS: Final = range(1, 11)
+"""NATs among which the best is looked for."""
+
+
+class Split(NamedTuple):
+    """Which cases teach and which are predicted."""
+
+    train: list[Case]
+    test: list[Case]
+
+
+def splits(
+    found: Sequence[Case], hold_out: HoldOut = "run", fitted: Callable[[Case], bool] | None = None
+) -> list[Split]:
+    """The splits of a validation: one for `fitted`, else one for each value held out."""
+    if fitted is not None:
+        train = [c for c in found if fitted(c)]
+        return [Split(train, [c for c in found if not fitted(c)])]
+    by: dict[HoldOut, Callable[[Case], object]] = {
+        "run": lambda c: (c.sweep, c.run),
+        "nat": lambda c: c.nat,
+        "draft": lambda c: c.key.draft,
+        "device": lambda c: c.key.draft_device,
+        "prompt": lambda c: c.prompt,
+    }
+    value = by[hold_out]
+    values = list(dict.fromkeys(value(c) for c in found))
+    return [Split([c for c in found if value(c) != v], [c for c in found if value(c) == v]) for v in values]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Fitted on some cases; predicts any."""
+
+    calibration: Calibration
+    fits: Mapping[Key, Fit]
+    evidence: Evidence
+    noise_rel: float
+    """Median relative standard error of the measured speed-ups."""
+
+    def fit_of(self, case: Case) -> Fit:
+        """The pair's own fit, or what the other pairs lend."""
+        own = self.fits.get(case.key)
+        if own is not None:
+            return own
+        return self.calibration.borrow(case.key, case.target_ms, _alone(case))
+
+    def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
+        """Terms for a case, with a provenance for each."""
+        terms = self.fit_of(case)
+        notes = {"target_ms": "measured: the baseline of the same path", "acceptance": source.words}
+        return params_from(terms, case.target_ms, case.key.path, case.budget, notes), terms
+
+    def predict(self, case: Case) -> Prediction:
+        """The case's speed-up, from everything but itself."""
+        source = self.evidence.source(case)
+        params, terms = self.params(case, source)
+        spread = Spread(
+            target=0.0,  # the baseline is the same one in the measured speed-up: its noise is in `noise`
+            acceptance=source.rel,
+            noise=float(np.hypot(case.noise_rel or self.noise_rel, terms.call_rel)),
+            model=MODEL_REL,
+        )
+        return from_counts(params, source.counts, spread, terms)
+
+    def best_nat(self, case: Case) -> tuple[int, float]:
+        """(NAT, speed-up): the smallest within 1 % of the best for this case's pair and prompt; 0: none."""
+        scored = {0: 1.0}
+        for nat in NATS:
+            source = self.evidence.source(case, nat)
+            params, _ = self.params(case, source)
+            scored[nat] = float(source.counts.tokens * params.target_ms / total_ms(params, source.counts))
+        top = max(scored.values())
+        nat = min(n for n, value in scored.items() if value >= top * (1 - TIE))
+        return nat, scored[nat]
+
+
+def _alone(case: Case) -> float | None:
+    # Prompt lookup has no draft: a vanishing time keeps every draft term at 0.
+    return 1e-6 if case.kind == "prompt-lookup" else case.draft_alone_ms
+
+
+class Tables(NamedTuple):
+    """What a validation reads, made once."""
+
+    cases: list[Case]
+    rounds: Mapping[tuple[str, str, str], RoundTable]
+    traced: Mapping[tuple[str, str, str], Traced]
+
+
+def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
+    """Cases, their rounds as arrays, and the strings that their rounds reveal."""
+    found = cases(runs)
+    frame = of_runs(rounds, found)
+    whole = round_table(frame)
+    places = _places(frame)
+    parts: dict[tuple[str, str, str], RoundTable] = {}
+    for place, index in places.items():
+        parts[place] = RoundTable(*(column[index] for column in whole))
+    budgets = {(c.sweep, c.run, c.prompt): c.budget for c in found}
+    return Tables(found, parts, traces(frame, budgets))
+
+
+def _places(frame: pl.DataFrame) -> dict[tuple[str, str, str], Any]:
+    """Row numbers of `round_table` by (sweep, run, prompt): the same order as it sorts by."""
+    order = frame.filter(pl.col("round") >= 1).sort("sweep", "run", "prompt", "rep", "round")
+    rows = order.with_row_index("row").group_by("sweep", "run", "prompt", maintain_order=True).agg("row")
+    return {(s or "", r or "", p or ""): np.array(index) for s, r, p, index in rows.iter_rows()}
+
+
+def train(
+    known: Tables,
+    chosen: Sequence[Case],
+    strings: Mapping[tuple[str, str, str], str] | None = None,
+    texts: Texts | None = None,
+) -> Model:
+    """The model as it stands when only the chosen cases have been run."""
+    evidence = Evidence(chosen, known.traced, strings or {}, texts or Texts())
+    fits: dict[Key, Fit] = {}
+    donors: list[Donor] = []
+    calibration = Calibration()
+    for key in dict.fromkeys(c.key for c in chosen):
+        mine = [c for c in chosen if c.key == key]
+        alone = next((a for c in mine if (a := _alone(c)) is not None), None)
+        level = float(np.mean([c.target_ms for c in mine]))
+        prior = calibration.prior(key, level, alone)
+        parts = [t for c in mine if (t := known.rounds.get((c.sweep, c.run, c.prompt))) is not None]
+        if parts:
+            joined = RoundTable(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+            fits[key] = fit(joined, prior, level, f"measured: rounds of NAT {_listed(mine)}")
+        else:
+            fits[key] = _from_totals(mine, prior, evidence)
+        donors.append(Donor(key, fits[key], level, alone))
+        calibration = Calibration(tuple(donors))
+    noise = [c.noise_rel for c in chosen if c.noise_rel > 0]
+    return Model(calibration, fits, evidence, float(np.median(noise)) if noise else 0.02)
+
+
+def _listed(some: Sequence[Case]) -> str:
+    return ", ".join(str(nat) for nat in sorted({c.nat for c in some}))
+
+
+def _from_totals(mine: Sequence[Case], prior: Prior, evidence: Evidence) -> Fit:
+    rows = []
+    for case in mine:
+        counts = evidence.source(case).counts
+        rows.append(
+            (features(counts), counts.tokens * case.target_ms / case.speedup, max(case.noise_rel, 0.005))
+        )
+    return update(prior, rows)
+
+
+def validate(
+    runs: pl.DataFrame,
+    rounds: pl.DataFrame,
+    *,
+    hold_out: HoldOut = "run",
+    fitted: Callable[[Case], bool] | None = None,
+    strings: Mapping[tuple[str, str, str], str] | None = None,
+    texts: Texts | None = None,
+    nats: bool = True,
+) -> pl.DataFrame:
+    """One row a predicted case: measured, ours with its interval, the published formulas, why it missed.
+
+    Args:
+        runs, rounds: frames of `sweeps.store.schema`.
+        hold_out: what is held out in turn, unless `fitted` names the rows that teach.
+        strings: (target, draft, prompt) -> agreement string over the baseline's text.
+        nats: look for the best NAT too (ten more predictions a row).
+    """
+    known = tables(runs, rounds)
+    rows = []
+    for split in splits(known.cases, hold_out, fitted):
+        model = train(known, split.train, strings, texts)
+        rows += [_row(model, case, known, nats) for case in split.test]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+_TEXT = ("sweep", "run", "kind", "target", "target_device", "draft", "draft_device", "path", "prompt")
+_NUMBERS = ("speedup", "predicted_speedup", "predicted_lo", "predicted_hi", "error", *formulas.NAMES)
+SCHEMA: Final[dict[str, Any]] = {
+    **dict.fromkeys(_TEXT, pl.String),
+    "num_assistant_tokens": pl.Int64,
+    **dict.fromkeys(_NUMBERS, pl.Float64),
+    "tokens_per_round": pl.Float64,
+    "predicted_tokens_per_round": pl.Float64,
+    "break_even_draft_ms": pl.Float64,
+    "best_nat": pl.Int64,
+    "best_speedup": pl.Float64,
+    "same_text": pl.Boolean,
+    "covered": pl.Boolean,
+    "because": pl.String,
+    "acceptance_from": pl.String,
+    "terms_from": pl.String,
+    "extrapolates": pl.String,
+}
+"""Columns of `validate`; `error` is predicted / measured - 1, `covered`: the interval holds the measured."""
+
+
+def _row(model: Model, case: Case, known: Tables, nats: bool) -> dict[str, Any]:
+    source = model.evidence.source(case)
+    params, terms = model.params(case, source)
+    found = model.predict(case)
+    best = model.best_nat(case) if nats else (None, None)
+    inferences = float(source.counts.proposals) + params.catch_up_inferences * float(source.counts.caught_up)
+    without = float(total_ms(replace(params, draft_ms=0.0), source.counts))
+    break_even = (source.counts.tokens * params.target_ms - without) / inferences if inferences else None
+    return {
+        "sweep": case.sweep,
+        "run": case.run,
+        "kind": case.kind,
+        **case.key._asdict(),
+        "prompt": case.prompt,
+        "num_assistant_tokens": case.nat,
+        "speedup": case.speedup,
+        "predicted_speedup": found.speedup,
+        "predicted_lo": found.lo,
+        "predicted_hi": found.hi,
+        "error": found.speedup / case.speedup - 1,
+        **published(case, terms),
+        "tokens_per_round": case.tokens_per_round,
+        "predicted_tokens_per_round": float(source.counts.tokens_per_round),
+        "break_even_draft_ms": None if case.kind == "prompt-lookup" else break_even,
+        "best_nat": best[0],
+        "best_speedup": best[1],
+        "same_text": None if case.same_prefix is None else case.same_text,
+        "covered": found.lo <= case.speedup <= found.hi,
+        "because": _because(case, params, source, known),
+        "acceptance_from": source.words,
+        "terms_from": terms.source,
+        "extrapolates": "; ".join(found.extrapolates) or None,
+    }
+
+
+def published(case: Case, terms: Fit) -> dict[str, float | None]:
+    """The published formulas on a case. They get more than ours does: its own r. Of times they get the draft
+    standing alone (else in the loop), and what the library reports in the rows that teach (in a table
+    without rounds: in this very row)."""
+    out: dict[str, float | None] = dict.fromkeys(formulas.NAMES)
+    r, draft = case.acceptance, case.draft_alone_ms or case.draft_ms
+    if case.kind == "prompt-lookup":
+        draft = 0.0
+    if r is None or draft is None:
+        return out
+    out["leviathan_r"] = formulas.leviathan_r(r, case.nat, draft, case.target_ms)
+    out["leviathan_alpha"] = formulas.leviathan_alpha(r, case.nat, draft, case.target_ms)
+    if case.draft_ms is not None and case.verify_ms is not None:
+        out["round_budget"] = formulas.round_budget(
+            r, case.nat, case.draft_ms, case.verify_ms, case.target_ms
+        )
+    base, slope = terms["verify_base"], terms["verify_slope"]
+    out["linear_verify"] = formulas.linear_verify(r, case.nat, draft, base, slope, case.target_ms)
+    return out
+
+
+def _because(case: Case, params: Params, source: Source, known: Tables) -> str | None:
+    """The largest cause of a miss, in words; None where the row has no rounds to compare."""
+    rounds = known.rounds.get((case.sweep, case.run, case.prompt))
+    if rounds is None or case.tokens_per_round is None:
+        return None
+    count = max(rounds.number.size, 1)
+    timed = bool(np.isfinite(rounds.draft).all() and np.isfinite(rounds.verify).all())
+    proposals = float(rounds.c.sum())
+    measured = Measured(
+        speedup=case.speedup,
+        tokens_per_round=case.tokens_per_round,
+        proposals_per_round=proposals / count,
+        draft_ms=float(rounds.draft.sum()) / proposals if timed and proposals else None,
+        verify_ms=float(rounds.verify.sum()) / count if timed else None,
+        rest_ms=float((rounds.wall - rounds.draft - rounds.verify).sum()) / count if timed else None,
+        noise_rel=case.noise_rel,
+        diverged_at=case.same_prefix if case.same_prefix is not None and not case.same_text else None,
+    )
+    first = why(params, source.counts, measured)[0]
+    return f"{first.cause} ({first.effect:+.1%}): {first.words}"
+
+
+def summary(frame: pl.DataFrame) -> pl.DataFrame:
+    """Median and worst absolute error by method, over all rows and over those with the baseline's text;
+    coverage of the 90 % interval for ours."""
+    rows: list[dict[str, Any]] = []
+    for rows_of, part in (("all", frame), ("same text", frame.filter(pl.col("same_text")))):
+        for method in ("predicted_speedup", *formulas.NAMES):
+            errors = part.select(((pl.col(method) / pl.col("speedup")) - 1).abs().alias("e"))[
+                "e"
+            ].drop_nulls()
+            if not len(errors):
+                continue
+            ours = method == "predicted_speedup"
+            rows.append(
+                {
+                    "rows_of": rows_of,
+                    "method": "ours" if ours else method,
+                    "rows": len(errors),
+                    "median_error": errors.median(),
+                    "worst_error": errors.max(),
+                    "coverage": part["covered"].mean() if ours else None,
+                }
+            )
+    types = {
+        "rows_of": pl.String,
+        "method": pl.String,
+        "rows": pl.Int64,
+        "median_error": pl.Float64,
+        "worst_error": pl.Float64,
+        "coverage": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=types, orient="row")
