@@ -3,7 +3,7 @@ either way in a batched verification: a difference is reported, never counted as
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -77,11 +77,3 @@ def repeatable(texts: Sequence[Sequence[int]]) -> bool | None:
     if len(texts) < 2:
         return None
     return all(list(text) == list(texts[0]) for text in texts[1:])
-
-
-def among(texts: Mapping[str, Sequence[int]]) -> list[tuple[str, str, Divergence]]:
-    """Every pair of texts (of drafts on the same target and prompt) that are not equal, by name."""
-    names = list(texts)
-    pairs = ((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
-    found = [(a, b, compare(texts[a], texts[b])) for a, b in pairs]
-    return [(a, b, divergence) for a, b, divergence in found if not divergence.equal]

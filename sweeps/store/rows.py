@@ -212,7 +212,7 @@ def _notes(
     sweep_state: SweepState, state: RunState, prompt: str, path: str, reps: Sequence[tuple[Rep, RepMetrics]]
 ) -> list[str]:
     notes: list[str] = []
-    if state.run.path not in ("default", path):
+    if state.run.path not in ("default", path) and state.run.config.kind != "agreement":
         notes.append(f"asked for {state.run.path}, ran on {path}")
     if state.fallback:
         notes.append(state.fallback)
