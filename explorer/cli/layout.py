@@ -41,7 +41,7 @@ def runs_layout(notes: Callable[[str], str]) -> list[Cell]:
         Cell("kind", _of("kind"), 8, right=False),
         Cell("target", _target, 4, right=False),
         Cell("run", _what, 0, right=False),
-        Cell("path", _of("path"), 2, right=False),
+        Cell("path", _path, 2, right=False),
         Cell("NAT", _of("num_assistant_tokens"), 0),
         Cell("prompt", _of("prompt"), 0, right=False),
         Cell("tok/s", _rate, 1),
@@ -139,6 +139,13 @@ def _what(row: Row, signs: Signs) -> str:
     device = "target_device" if row["draft"] is None else "draft_device"
     at = f"@{row[device]}" + ("(emu)" if row.get("emulated") and row[device] == "NPU" else "")
     return f"{row['target']}{at}" if row["draft"] is None else f"+ {row['draft']}{at}"
+
+
+def _path(row: Row, signs: Signs) -> str:
+    """The engine; in a plain row also whether the library chose it."""
+    path = _of("path")(row, signs)
+    chosen = row["kind"] == "plain" and row["attention_backend"] is None and row["path"] in ("cb", "sdpa")
+    return f"{path} (default)" if chosen else path
 
 
 def _rate(row: Row, signs: Signs) -> str:

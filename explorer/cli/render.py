@@ -60,10 +60,10 @@ def render(
 ) -> str:
     """A frame in one of the formats. `width` 0: as wide as it gets."""
     if format_ == "json":
-        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in frame.to_dicts())
+        lines = ",\n".join(_objects(frame))
         return f"[\n{lines}\n]" if lines else "[]"
     if format_ == "jsonl":
-        return "\n".join(json.dumps(row, ensure_ascii=False) for row in frame.to_dicts())
+        return "\n".join(_objects(frame))
     if format_ == "csv":
         return _flat(frame).write_csv().rstrip("\n")
     reasons = _Reasons()
@@ -211,6 +211,11 @@ def _markdown(cells: Sequence[Cell], rows: Sequence[Row], signs: Signs) -> str:
 def _printable(text: str) -> str:
     """A name from a file must not move the cursor."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _objects(frame: pl.DataFrame) -> list[str]:
+    """One JSON object a row. JSON has no NaN: where there is no number there is null."""
+    return [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in frame.fill_nan(None).to_dicts()]
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
