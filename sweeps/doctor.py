@@ -45,7 +45,9 @@ def _facts() -> list[Check]:
     shown = [Check("ok", name, facts[name]) for name in ("os", "cpu", "cores", "memory_gb", "python")]
     power = facts.get("power", "")
     if power.startswith("battery"):
-        shown.append(Check("warning", "power", power, "plug the machine in: on battery the clocks are held down"))
+        shown.append(
+            Check("warning", "power", power, "plug the machine in: on battery the clocks are held down")
+        )
     elif power:
         shown.append(Check("ok", "power", power))
     return shown
@@ -123,14 +125,20 @@ def _processor() -> list[Check]:
     with contextlib.suppress(OSError):
         value = governor.read_text(encoding="ascii").strip()
         level: Level = "ok" if value == "performance" else "note"
-        remedy = "" if value == "performance" else "`cpupower frequency-set -g performance` steadies the clock"
+        remedy = (
+            "" if value == "performance" else "`cpupower frequency-set -g performance` steadies the clock"
+        )
         checks.append(Check(level, "governor", value, remedy))
     throttled = 0
     for path in Path("/sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count"):
         with contextlib.suppress(OSError, ValueError):
             throttled = max(throttled, int(path.read_text(encoding="ascii")))
     if throttled:
-        checks.append(Check("note", "throttling", f"{throttled} times since boot", "let it cool: cooldown_s in [protocol]"))
+        checks.append(
+            Check(
+                "note", "throttling", f"{throttled} times", "let it cool (cooldown_s)"
+            )
+        )
     return checks
 
 
@@ -153,5 +161,7 @@ def _places(results: Path) -> list[Check]:
     except OSError as error:
         checks.append(Check("problem", "state", f"{paths.state()}: {error.strerror}", "set SPECDEC_STATE"))
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
-        checks.append(Check("note", "console", f"encoding {sys.stdout.encoding}", "use --ascii, or set PYTHONUTF8=1"))
+        checks.append(
+            Check("note", "console", f"encoding {sys.stdout.encoding}", "use --ascii, or set PYTHONUTF8=1")
+        )
     return checks

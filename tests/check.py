@@ -28,7 +28,10 @@ def main() -> int:
         start = time.monotonic()
         print(f"== {name}", flush=True)
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
-        print(f"== {name}: {'ok' if code == 0 else f'exit {code}'} ({time.monotonic() - start:.0f} s)", flush=True)
+        print(
+            f"== {name}: {'ok' if code == 0 else f'exit {code}'} ({time.monotonic() - start:.0f} s)",
+            flush=True,
+        )
         if code:
             return code
     return 0

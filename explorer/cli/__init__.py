@@ -54,7 +54,9 @@ class LazyGroup(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.option("--data", metavar="DIR", help="Folder of results (default: SPECDEC_DATA, or the user's data folder).")
+@click.option(
+    "--data", metavar="DIR", help="Folder of results (default: SPECDEC_DATA, or the user's data folder)."
+)
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @click.option("--no-mouse", is_flag=True, help="No mouse reporting: saves bandwidth over SSH.")
 @click.version_option(package_name="specdec-explorer")

@@ -20,7 +20,12 @@ def data_option(function: F) -> F:
 def format_option(function: F) -> F:
     """`--format`: data goes to stdout in it, talk to stderr."""
     return click.option(
-        "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
+        "--format",
+        "format_",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="Output format.",
     )(function)
 
 

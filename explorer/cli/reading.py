@@ -39,7 +39,9 @@ def rank(runs: pl.DataFrame) -> list[Standing]:
 
     The interval multiplies the prompts' own intervals as independent: log half-widths add in squares.
     """
-    rows = runs.filter((pl.col("status") == "ok") & pl.col("speedup").is_not_null() & (pl.col("kind") != "plain"))
+    rows = runs.filter(
+        (pl.col("status") == "ok") & pl.col("speedup").is_not_null() & (pl.col("kind") != "plain")
+    )
     found = []
     for _, group in rows.group_by(KEY, maintain_order=True):
         logs = [math.log(value) for value in group["speedup"]]
@@ -85,7 +87,8 @@ def _spread(one: Standing) -> str:
 def _winner(best: Standing, count: int) -> str:
     over = f"geometric mean over {best.prompts} prompt{'s' if best.prompts > 1 else ''}, {_spread(best)}"
     if best.speedup <= 1:
-        return f"No configuration of {count} speeds the target up; the nearest is {best.label}: {best.speedup:.2f}x ({over})."
+        nearest = f"the nearest is {best.label}: {best.speedup:.2f}x ({over})"
+        return f"No configuration of {count} speeds the target up; {nearest}."
     return f"Best of {count}: {best.label}: {best.speedup:.2f}x the target alone on the same path ({over})."
 
 
@@ -94,13 +97,17 @@ def _sureness(best: Standing, others: list[Standing]) -> str:
         return "How sure: not very, its reps vary too much (noisy); quiet the machine and run it again."
     if not others:
         return "How sure: there is no other configuration to compare it with."
-    close = [one for one in others if not math.isnan(one.hi) and not math.isnan(best.lo) and one.hi >= best.lo]
+    close = [
+        one for one in others if not math.isnan(one.hi) and not math.isnan(best.lo) and one.hi >= best.lo
+    ]
     if math.isnan(best.lo):
         return "How sure: unknown, two reps are the least that give an interval."
     if close:
         names = "; ".join(f"{one.label} {one.speedup:.2f}x" for one in close[:2])
         return f"How sure: within noise of it: {names}{' and others' if len(close) > 2 else ''}."
-    return f"How sure: clear of the next, {others[0].label} at {others[0].speedup:.2f}x ({_spread(others[0])})."
+    return (
+        f"How sure: clear of the next, {others[0].label} at {others[0].speedup:.2f}x ({_spread(others[0])})."
+    )
 
 
 def _paths(ranked: list[Standing], best: Standing) -> str:

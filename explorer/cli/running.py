@@ -73,7 +73,9 @@ def with_needs(plan: Plan, only: Sequence[str]) -> frozenset[str]:
     for prefix in only:
         found = [run for run in plan.runs if run.id.startswith(prefix)]
         if len(found) != 1:
-            raise Problem(f"--only {prefix}: {'no run' if not found else 'several runs'} of that id in the plan")
+            raise Problem(
+                f"--only {prefix}: {'no run' if not found else 'several runs'} of that id in the plan"
+            )
         run = found[0]
         needs = (run.id, run.baseline, run.baseline_default, run.draft_alone)
         wanted.update(need for need in needs if need)

@@ -23,7 +23,7 @@ class Event(msgspec.Struct, tag_field="type", frozen=True, omit_defaults=True, k
     t: float = 0.0
 
 
-class SweepStarted(Event, tag="sweep_started", kw_only=True):
+class SweepStarted(Event, tag="sweep_started", frozen=True, kw_only=True):
     """A supervisor took the sweep up (again after a crash, or with an edited file)."""
 
     sweep: str
@@ -37,7 +37,7 @@ class SweepStarted(Event, tag="sweep_started", kw_only=True):
     """os, cpu, python, openvino, openvino_genai, openvino_tokenizers, power ..."""
 
 
-class RunStarted(Event, tag="run_started", kw_only=True):
+class RunStarted(Event, tag="run_started", frozen=True, kw_only=True):
     """A worker process was started for some reps of a run."""
 
     run: str
@@ -47,7 +47,7 @@ class RunStarted(Event, tag="run_started", kw_only=True):
     """Counted reps that this process is to measure, over all prompts."""
 
 
-class PhaseBegan(Event, tag="phase", kw_only=True):
+class PhaseBegan(Event, tag="phase", frozen=True, kw_only=True):
     """Announced before the phase begins: what a hang or a crash happened in."""
 
     run: str
@@ -56,7 +56,7 @@ class PhaseBegan(Event, tag="phase", kw_only=True):
     rep: int = 0
 
 
-class Constructed(Event, tag="constructed", kw_only=True):
+class Constructed(Event, tag="constructed", frozen=True, kw_only=True):
     """The pipeline stands."""
 
     run: str
@@ -71,7 +71,7 @@ class Constructed(Event, tag="constructed", kw_only=True):
     fallback: str = ""
 
 
-class PromptEncoded(Event, tag="prompt_encoded", kw_only=True):
+class PromptEncoded(Event, tag="prompt_encoded", frozen=True, kw_only=True):
     """How many tokens a prompt has."""
 
     run: str
@@ -79,7 +79,7 @@ class PromptEncoded(Event, tag="prompt_encoded", kw_only=True):
     tokens: int
 
 
-class RepStarted(Event, tag="rep_started", kw_only=True):
+class RepStarted(Event, tag="rep_started", frozen=True, kw_only=True):
     """`generate()` is about to be called."""
 
     run: str
@@ -88,7 +88,7 @@ class RepStarted(Event, tag="rep_started", kw_only=True):
     warmup: bool = False
 
 
-class Tokens(Event, tag="tokens", kw_only=True):
+class Tokens(Event, tag="tokens", frozen=True, kw_only=True):
     """Bursts since the last such event: live view only, `RepDone` is what counts."""
 
     run: str
@@ -99,7 +99,7 @@ class Tokens(Event, tag="tokens", kw_only=True):
     ids: list[list[int]] = []
 
 
-class RepDone(Event, tag="rep_done", kw_only=True):
+class RepDone(Event, tag="rep_done", frozen=True, kw_only=True):
     """One `generate()` that came to its end: raw counts and raw times, nothing derived.
 
     `burst_us[i]` is when burst i arrived, `burst_sizes[i]` its tokens. Burst 0 is the first token
@@ -132,7 +132,7 @@ class RepDone(Event, tag="rep_done", kw_only=True):
     load: dict[str, float] = {}
 
 
-class Sample(Event, tag="sample", kw_only=True):
+class Sample(Event, tag="sample", frozen=True, kw_only=True):
     """Resources of the worker's process tree, taken by the parent."""
 
     run: str
@@ -144,7 +144,7 @@ class Sample(Event, tag="sample", kw_only=True):
     freq_mhz: float | None = None
 
 
-class Agreement(Event, tag="agreement", kw_only=True):
+class Agreement(Event, tag="agreement", frozen=True, kw_only=True):
     """The draft's argmax over the baseline's text: `bits[i]` is '1' where it is the target's token i."""
 
     run: str
@@ -162,7 +162,7 @@ class Agreement(Event, tag="agreement", kw_only=True):
     openvino: str = ""
 
 
-class WorkerError(Event, tag="worker_error", kw_only=True):
+class WorkerError(Event, tag="worker_error", frozen=True, kw_only=True):
     """A Python exception in the worker; the process ends after it."""
 
     run: str
@@ -172,7 +172,7 @@ class WorkerError(Event, tag="worker_error", kw_only=True):
     rep: int = 0
 
 
-class RunEnded(Event, tag="run_ended", kw_only=True):
+class RunEnded(Event, tag="run_ended", frozen=True, kw_only=True):
     """The worker process is gone."""
 
     run: str
@@ -192,14 +192,14 @@ class RunEnded(Event, tag="run_ended", kw_only=True):
     peak_rss_mb: float = 0.0
 
 
-class Log(Event, tag="log", kw_only=True):
+class Log(Event, tag="log", frozen=True, kw_only=True):
     """Something a person should know: a skip, a stop request, a cooldown."""
 
     message: str
     run: str = ""
 
 
-class SweepEnded(Event, tag="sweep_ended", kw_only=True):
+class SweepEnded(Event, tag="sweep_ended", frozen=True, kw_only=True):
     """The supervisor leaves in order."""
 
     status: Literal["done", "stopped", "interrupted"]

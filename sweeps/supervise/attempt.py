@@ -121,7 +121,9 @@ class Attempt:
                 worker.close()
         self._relay()
         if self._spool.broken:
-            self._emit(Log(run=job.run, message=f"{self._spool.broken} events of the worker were not understood"))
+            self._emit(
+                Log(run=job.run, message=f"{self._spool.broken} events of the worker were not understood")
+            )
         tail = _tail(log_path, start)
         ended = self._judge(code, cause, tail, todo, oom_kills() > kills)
         self._emit(ended)
@@ -209,9 +211,7 @@ class Attempt:
             note = f"ended with {exit_name(code) or code} after its last rep" if code else ""
             return self._ended("ok", "", note, code, tail if code else [], todo)
         text = "\n".join([self._error, *tail])
-        failure = classify(
-            code, self._phase, text, timed_out=cause == "timeout", killed_by_kernel=by_kernel
-        )
+        failure = classify(code, self._phase, text, timed_out=cause == "timeout", killed_by_kernel=by_kernel)
         return self._ended("failed", failure.name, failure.reason, code, tail, todo)
 
     def _ended(

@@ -48,7 +48,8 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "missing_file",
-        r"openvino_tokenizer\.xml was not provided|Could not find a model in the directory|Incorrect weights in bin file|"
+        r"openvino_tokenizer\.xml was not provided|Could not find a model in the directory|"
+        r"Incorrect weights in bin file|"
         r"(?:Could not|Cannot|Can't|can not) open (?:the )?(?:model )?file|Model file .* cannot be opened|"
         r"No such file or directory|does not exist|FileNotFoundError|openvino_model\.xml",
     ),
@@ -59,11 +60,15 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "bad_options",
-        r"Speculative decoding with the SDPA|assistant_confidence_threshold|num_assistant_tokens|max_ngram_size|prompt_lookup|"
+        r"Speculative decoding with the SDPA|assistant_confidence_threshold|num_assistant_tokens|"
+        r"max_ngram_size|prompt_lookup|"
         r"batch size|do_sample|is not supported (?:for|with|by)|mutually exclusive|"
         r"[Bb]eam search|greedy|not compatible with",
     ),
-    ("compile_failed", r"Failed to compile|No more devices are left|Failed Pass|NPUW: Assertion|compiled_model\.cpp"),
+    (
+        "compile_failed",
+        r"Failed to compile|No more devices are left|Failed Pass|NPUW: Assertion|compiled_model\.cpp",
+    ),
 )
 """Class and what its texts look like, the more telling first."""
 

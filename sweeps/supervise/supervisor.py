@@ -145,9 +145,7 @@ class Supervisor:
         number = self.progress.attempts[run.id] + 1
         job = make_job(self._plan, run, number, todo, self._folder.spool)
         limits = self._plan.protocol.limits_s
-        attempt = Attempt(
-            self._folder, job, limits, self._writer, self._requests, self._heard, self._beat
-        )
+        attempt = Attempt(self._folder, job, limits, self._writer, self._requests, self._heard, self._beat)
         ended, cause = attempt.run()
         if ended.status == "ok" and self.progress.missing(self._plan, run) == todo:
             # Nothing came of an orderly end: never start the same thing again and again.

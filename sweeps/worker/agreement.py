@@ -49,7 +49,8 @@ class Scorer:
         logits = np.asarray(result[0])[0, prompt.shape[1] - 1 :]
         if logits.shape[0] != text.shape[0]:
             raise RuntimeError(
-                f"the model gives logits for {logits.shape[0]} of {text.shape[0]} positions: it cannot be scored in one pass"
+                f"the model gives logits for {logits.shape[0]} of {text.shape[0]} positions: "
+                "it cannot be scored in one pass"
             )
         top = np.argpartition(logits, -2, axis=-1)[:, -2:]
         values = np.take_along_axis(logits, top, axis=-1)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -102,13 +103,15 @@ def worker(plan: Plan, folder: Path, watcher: str) -> list[float]:
     return rates
 
 
-def attach(kind: str, results: Path, sweep: str) -> object:
+def attach(kind: str, results: Path, sweep: str) -> Callable[[], None]:
     """Start a watcher of that kind; returns what ends it."""
     if kind == "none":
         return lambda: None
     command = [sys.executable, "-m", "explorer", "--no-mouse", "watch", sweep, "--data", str(results)]
     if kind == "text":
-        child = subprocess.Popen([*command, "--headless"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            [*command, "--headless"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         return child.kill
     import fcntl
     import pty
@@ -135,7 +138,9 @@ def attach(kind: str, results: Path, sweep: str) -> object:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--reps", type=int, default=12)
     parser.add_argument("--watcher", choices=("app", "text", "none"), default="app")
@@ -144,15 +149,18 @@ def main() -> None:
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(chosen.pairs):
-            order = [bare, worker] if pair % 2 == 0 else [worker, bare]
-            rates = {
-                side: statistics.median(
-                    side(plan, Path(folder), chosen.watcher) if side is worker else side(plan, Path(folder))  # type: ignore[call-arg]
-                )
-                for side in order
-            }
-            ratios.append(rates[worker] / rates[bare])
-            print(f"pair {pair + 1}: bare {rates[bare]:.1f} tok/s, worker {rates[worker]:.1f}, ratio {ratios[-1]:.4f}")
+            sides: list[tuple[str, Callable[[], list[float]]]] = [
+                ("bare", lambda: bare(plan, Path(folder))),
+                ("worker", lambda: worker(plan, Path(folder), chosen.watcher)),
+            ]
+            if pair % 2:
+                sides.reverse()
+            rates = {name: statistics.median(measure()) for name, measure in sides}
+            ratios.append(rates["worker"] / rates["bare"])
+            print(
+                f"pair {pair + 1}: bare {rates['bare']:.1f} tok/s, "
+                f"worker {rates['worker']:.1f}, ratio {ratios[-1]:.4f}"
+            )
     ratios.sort()
     print(
         f"worker / bare with watcher={chosen.watcher}: median {statistics.median(ratios):.4f}, "

@@ -57,7 +57,9 @@ def test_killed_worker_is_one_failed_row_and_the_sweep_goes_on(tmp_path: Path, r
     assert supervisor.wait(240) == 1
     ended = events_of(folder, RunEnded)
     failed = [event for event in ended if event.status == "failed"]
-    assert [(event.exit_name, event.phase, event.failure) for event in failed] == [("SIGKILL", "decode", "killed")]
+    assert [(event.exit_name, event.phase, event.failure) for event in failed] == [
+        ("SIGKILL", "decode", "killed")
+    ]
     assert any(event.status == "ok" for event in ended[ended.index(failed[0]) + 1 :])
     assert events_of(folder, SweepEnded)[-1].status == "done"
     table = specdec("table", "--data", str(results), "--where", "status = 'failed'", "--format", "json")

@@ -38,10 +38,18 @@ def test_statuses_have_names(code: int, name: str) -> None:
         ("bad_property", "construct", "Exception: Option not found: scheduler_config"),
         ("bad_property", "construct", "[ NOT_FOUND ] Unsupported property scheduler_config by CPU plugin."),
         ("bad_property", "construct", "Unsupported property MAX_PROMPT_LEN by CPU plugin"),
-        ("device_lost", "decode", "L0 zeFenceHostSynchronize result: ZE_RESULT_ERROR_DEVICE_LOST, code 0x70000001"),
+        (
+            "device_lost",
+            "decode",
+            "L0 zeFenceHostSynchronize result: ZE_RESULT_ERROR_DEVICE_LOST, code 0x70000001",
+        ),
         ("device_unavailable", "construct", "libOpenCL.so.1: cannot open shared object file"),
         ("device_unavailable", "construct", "Context was not initialized for 0 device"),
-        ("device_unavailable", "construct", 'Device with "cpu" name is not registered in the OpenVINO Runtime'),
+        (
+            "device_unavailable",
+            "construct",
+            'Device with "cpu" name is not registered in the OpenVINO Runtime',
+        ),
         ("compile_failed", "construct", "Failed to compile. No more devices are left!"),
         ("compile_failed", "construct", "NPUW: Assertion from_shape.back() % 64 == 0 failed"),
         ("out_of_memory", "construct", "Check 'budget_in_bytes <= total_available_memory' failed"),
@@ -51,8 +59,16 @@ def test_statuses_have_names(code: int, name: str) -> None:
         ("missing_file", "construct", "Incorrect weights in bin file!"),
         ("bad_pair", "construct", "Vocab sizes should be the same for the main and draft models"),
         ("bad_pair", "construct", "Tokenizers for draft and main models are different!"),
-        ("bad_options", "first_token", "Parameters assistant_confidence_threshold and num_assistant_tokens both set"),
-        ("prompt_too_long", "first_token", 'may only process prompts up to 1024 tokens. Set the "MAX_PROMPT_LEN"'),
+        (
+            "bad_options",
+            "first_token",
+            "Parameters assistant_confidence_threshold and num_assistant_tokens both set",
+        ),
+        (
+            "prompt_too_long",
+            "first_token",
+            'may only process prompts up to 1024 tokens. Set the "MAX_PROMPT_LEN"',
+        ),
         ("environment", "import", "ImportError: undefined symbol: _ZN2ov3AnyC1Ev"),
         ("environment", "import", "libopenvino.so.2541: cannot open shared object file"),
     ],
@@ -73,5 +89,8 @@ def test_statuses_without_text() -> None:
 
 
 def test_what_fits_no_class_stays_unknown_with_its_last_words() -> None:
-    assert classify(1, "decode", "one\nRuntimeError: something new\n\n") == ("unknown", "RuntimeError: something new")
+    assert classify(1, "decode", "one\nRuntimeError: something new\n\n") == (
+        "unknown",
+        "RuntimeError: something new",
+    )
     assert classify(3, "decode", "").name == "unknown"

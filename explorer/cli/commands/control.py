@@ -17,7 +17,10 @@ from explorer.cli.options import data_dir, data_option
 def command(
     ctx: click.Context, sweep: str | None, after_run: bool, skip: tuple[str, ...], data: str | None
 ) -> None:
-    """Stop the running sweep (the newest, or SWEEP). What is finished stays; `specdec run` goes on with it."""
+    """Stop the running sweep (the newest, or SWEEP).
+
+    What is finished stays; `specdec run` goes on with it.
+    """
     from explorer.cli.running import with_needs
     from sweeps.paths import results
     from sweeps.supervise import control
@@ -43,4 +46,3 @@ def command(
             click.echo(f"{folder.name}: stops {'after this run' if after_run else 'now'}", err=True)
         return
     raise Problem(f"no running sweep{f' {sweep}' if sweep else ''} in {where}", 1)
-

@@ -21,4 +21,6 @@ def command(ctx: click.Context, headless: bool, fresh: bool, data: str | None, f
     from explorer.cli.commands.run import command as run_command
     from explorer.cli.sweeps_in import preset
 
-    ctx.invoke(run_command, sweep=str(preset("demo")), headless=headless, fresh=fresh, data=data, format_=format_)
+    ctx.invoke(
+        run_command, sweep=str(preset("demo")), headless=headless, fresh=fresh, data=data, format_=format_
+    )

@@ -12,7 +12,10 @@ from explorer.cli.options import data_dir, data_option, format_option
 @format_option
 @click.pass_context
 def command(ctx: click.Context, data: str | None, format_: str) -> None:
-    """Versions, devices, and what disturbs measuring on this machine. Exit 1 if something must be put right."""
+    """Versions, devices, and what disturbs measuring on this machine.
+
+    Exit code 1 if something must be put right.
+    """
     import msgspec
     import polars as pl
 

@@ -12,8 +12,12 @@ from explorer.cli.options import data_dir, data_option, format_option
 @click.argument("sweep", metavar="SWEEP.toml")
 @click.option("--headless", is_flag=True, help="Progress lines instead of the app, then the table.")
 @click.option("--detach", is_flag=True, help="Go on without this terminal; prints how to watch.")
-@click.option("--dry-run", is_flag=True, help="Show the plan with a count and a time estimate; start nothing.")
-@click.option("--resume", is_flag=True, help="Go on with the sweep's newest results (the default when there are any).")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the plan with a count and a time estimate; start nothing."
+)
+@click.option(
+    "--resume", is_flag=True, help="Go on with the sweep's newest results (the default when there are any)."
+)
 @click.option("--fresh", is_flag=True, help="Measure everything anew, in a results folder of its own.")
 @click.option("--retry-failed", is_flag=True, help="Try failed and skipped runs again.")
 @click.option("--only", metavar="RUN", multiple=True, help="Only this run, with what it is compared with.")

@@ -56,7 +56,7 @@ def follow(folder: SweepFolder) -> int:
     reader = JournalReader(folder.journal)
     try:
         while True:
-            events = reader.read()
+            events = reader.poll()
             for event in events:
                 progress.event(event)
             if events:
