@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -86,17 +86,25 @@ def apply(frame: pl.DataFrame, view: ViewState) -> Shown:
     table = summary.frame
     rows = select_rows(table, [], [sort for sort in sorts if sort[0] in table.columns])
     hidden = (*summary.hidden, *(view.hidden or ()))
-    return Shown(
-        view,
-        table,
-        rows,
-        summary.specs,
-        hidden,
-        view.order,
-        frame.height,
-        source.height,
-        summary.columns_where,
-    )
+    specs = _like_the_level(summary.specs, view, frame)
+    where = summary.columns_where
+    return Shown(view, table, rows, specs, hidden, view.order, frame.height, source.height, where)
+
+
+def _like_the_level(
+    specs: dict[str, ColumnSpec], view: ViewState, frame: pl.DataFrame
+) -> dict[str, ColumnSpec]:
+    """Titles and digits of a summary's columns as the level itself shows them."""
+    known = columns.specs(view.level, frame)
+    value = known.get(value_of(view).column)
+    found = {}
+    for name, spec in specs.items():
+        if name in known and view.kind != "describe":
+            spec = replace(spec, title=known[name].title, unit=known[name].unit, about=known[name].about)
+        elif view.kind == "pivot" and value is not None:
+            spec = replace(spec, decimals=value.decimals)
+        found[name] = spec
+    return found
 
 
 def ranking(frame: pl.DataFrame, sorts: Sequence[tuple[str, bool]]) -> list[tuple[str, bool]]:

@@ -29,6 +29,9 @@ FIRST: Final[dict[Level, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 
+DECISIVE: Final[dict[Level, tuple[str, ...]]] = {level: first[:8] for level, first in FIRST.items()}
+"""Columns that should be in view at once."""
+
 SHOWN_ELSEWHERE: Final = frozenset({"tok_s_sd", "speedup_lo", "speedup_hi", "failure", "noisy"})
 """Columns that stand inside another column's cells."""
 
@@ -100,7 +103,7 @@ def specs(level: Level, frame: pl.DataFrame) -> dict[str, ColumnSpec]:
 
 def default_hidden(frame: pl.DataFrame, level: Level) -> tuple[str, ...]:
     """Columns without any value, and those that stand inside another column."""
-    leading = set(FIRST[level][:8])
+    leading = set(DECISIVE[level])
     empty = {series.name for series in frame if series.null_count() == frame.height}
     gone = (empty - leading) | (SHOWN_ELSEWHERE if level == "runs" else frozenset({"noisy"}))
     return tuple(name for name in frame.columns if name in gone)

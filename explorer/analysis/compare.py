@@ -16,8 +16,8 @@ from sweeps.compare import divergence
 SETTINGS: Final[tuple[str, ...]] = (
     "sweep", "kind", "target", "target_device", "draft", "draft_device", "emulated", "path",
     "attention_backend", "num_assistant_tokens", "assistant_confidence_threshold", "max_ngram_size", "prompt",
-    "prompt_tokens", "max_new_tokens", "kv_cache_precision", "inference_num_threads", "properties", "prefix_caching", "rep",
-    "round", "host", "openvino", "genai", "source",
+    "prompt_tokens", "max_new_tokens", "kv_cache_precision", "inference_num_threads", "properties",
+    "prefix_caching", "rep", "round", "host", "openvino", "genai", "source",
 )  # fmt: skip
 METRICS: Final[tuple[str, ...]] = (
     "status", "speedup", "tok_s", "predicted_speedup", "acceptance", "tokens_per_round",

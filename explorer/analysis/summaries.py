@@ -183,7 +183,7 @@ def pivot(
         name = f"{across}={head}" if head is not None else f"{across} missing"
         part = groups.filter(pl.col(across).eq_missing(heads[place] if head is not None else None))
         parts.append((name, "missing" if head is None else str(head), part, _condition(heads, place)))
-    if total:
+    if total and len(heads) > 1:
         parts.append((ALL, ALL, frame.group_by(rows).agg(made), ""))
     table = lines
     for name, title, part, condition in parts:

@@ -105,14 +105,19 @@ class ViewState:
 
     @property
     def title(self) -> str:
-        """A short line that names the view and what it is made from."""
+        """A few words that name the view."""
         words = {
             "table": self.level,
             "freq": f"{self.level} by {self.by}",
             "pivot": f"{self.level}: {', '.join(self.keys)} x {self.across}",
             "describe": f"columns of {self.level}",
         }[self.kind]
-        return " and ".join([f"{self.name}: {words}" if self.name else words, *self.within])
+        return f"{self.name}: {words}" if self.name else words
+
+    @property
+    def trail(self) -> str:
+        """Where the rows come from: the conditions of drilling down; empty for all rows."""
+        return " and ".join(self.within)
 
 
 class ViewError(ValueError):

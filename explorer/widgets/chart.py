@@ -89,6 +89,8 @@ class Chart(Vertical):
         self.query_one("#chart-text", Static).update("\n".join(to_text(data, width, **characters)))
 
     def _plot(self, widget: Any, data: ChartData) -> None:
+        from textual_plot import HiResMode
+
         plot: PlotWidget = widget
         plot.clear()
         plot.set_xlabel(data.x_label)
@@ -104,7 +106,8 @@ class Chart(Vertical):
         whole = sorted({x for x in xs if x == int(x)})
         plot.set_xticks(whole if len(whole) == len(set(xs)) <= 16 else None)
         if data.level is not None:
-            plot.plot([left, right], [data.level, data.level], line_style="grey50")
+            ends = [left, right], [data.level, data.level]
+            plot.plot(*ends, line_style="grey50", hires_mode=HiResMode.BRAILLE)
         for number, line in enumerate(data.lines):
             _plot_line(plot, line, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
 

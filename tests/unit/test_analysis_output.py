@@ -134,7 +134,8 @@ def test_round_budget_adds_up() -> None:
     frame = pl.DataFrame(
         {
             "draft": ["d"], "draft_device": ["NPU"], "num_assistant_tokens": [3], "prompt": ["p"],
-            "status": ["ok"], "draft_ms": [10.0], "proposals_per_round": [2.5], "verify_ms": [50.0], "rest_ms": [5.0],
+            "status": ["ok"], "draft_ms": [10.0], "proposals_per_round": [2.5], "verify_ms": [50.0],
+            "rest_ms": [5.0],
         }
     )  # fmt: skip
     data = chart(frame, "budget")

@@ -242,7 +242,7 @@ def test_transitions() -> None:
     assert view.toggling_key("a").hiding("a", []).keys == ()
     inner = view.inside("x = 1").inside("x = 1")
     assert inner.within == ("x = 1",)
-    assert inner.title == "runs and x = 1"
+    assert (inner.title, inner.trail) == ("runs", "x = 1")
 
 
 VIEW = ViewState(

@@ -76,6 +76,7 @@ class TableModel:
         hidden: Columns that are not shown.
         order: Columns to show first; the others follow in the frame's order.
         frozen: Columns that stay at the left while the others scroll.
+        decisive: Columns that should be in view at once: flexible columns before them give way; empty: all.
         sorts: Column -> sort mark.
         tones: Tone of each row of a window.
         glyphs: Characters.
@@ -89,6 +90,7 @@ class TableModel:
         hidden: Sequence[str] = (),
         order: Sequence[str] = (),
         frozen: Sequence[str] = (),
+        decisive: Sequence[str] = (),
         sorts: Mapping[str, str] | None = None,
         tones: Tones | None = None,
         glyphs: CellGlyphs = UNICODE,
@@ -103,6 +105,10 @@ class TableModel:
         self.frozen_count = sum(1 for name in names if name in set(frozen))
         self._natural = self._measure(
             [(specs or {}).get(name) or ColumnSpec(name) for name in names], sorts or {}
+        )
+        wanted = set(decisive)
+        self._leading = max(
+            (at + 1 for at, name in enumerate(names) if name in wanted or not wanted), default=0
         )
         self._available = -1
         self.columns: list[Column] = list(self._natural)
@@ -123,18 +129,14 @@ class TableModel:
         return next((at for at, column in enumerate(self.columns) if column.name == name), None)
 
     def fit_to(self, available: int) -> bool:
-        """Narrow flexible columns so that the first screenful shows more; True when widths changed.
-
-        Only as many cells are taken as let the leading columns (those that would begin inside `available`)
-        end inside it. Frozen columns never take more than half.
-        """
+        """Narrow flexible columns until the decisive ones fit into `available`; True when widths changed."""
         if available == self._available:
             return False
         self._available = available
         before = [column.width for column in self.columns]
         widths = [column.width for column in self._natural]
         if available > 0:
-            _shrink(widths, self._natural, available)
+            _shrink(widths, self._natural, available, self._leading)
         self.columns = _placed(self._natural, widths)
         if widths != before:
             for block in self._blocks.values():
@@ -246,22 +248,12 @@ def column_order(
     return [name for name in wanted if name in known and (name not in gone or name in frozen)]
 
 
-def _shrink(widths: list[int], columns: Sequence[Column], available: int) -> None:
+def _shrink(widths: list[int], columns: Sequence[Column], available: int, leading: int) -> None:
     """Take cells from the widest flexible column among the leading ones until they end inside `available`."""
-    start, leading = 0, 0
-    for width in widths:
-        if start >= available + 24:
-            break
-        start += width + 1
-        leading += 1
-    excess = start - 1 - available
+    excess = sum(widths[:leading]) + leading - 1 - available
     floors = [max(8, width_of([column.spec.header]) + width_of([column.sort])) for column in columns]
     while excess > 0:
-        choices = [
-            at
-            for at in range(leading)
-            if columns[at].spec.flexible and widths[at] > min(widths[at], floors[at])
-        ]
+        choices = [at for at in range(leading) if columns[at].spec.flexible and widths[at] > floors[at]]
         if not choices:
             return
         widest = max(choices, key=lambda at: widths[at])

@@ -155,6 +155,7 @@ class FrameTable(ScrollView, can_focus=True):
         hidden: Sequence[str] = (),
         order: Sequence[str] = (),
         frozen: Sequence[str] = (),
+        decisive: Sequence[str] = (),
         sorts: Mapping[str, str] | None = None,
         tones: Tones | None = None,
         keep: bool = True,
@@ -168,7 +169,7 @@ class FrameTable(ScrollView, can_focus=True):
         same_frame = frame is self.model.frame
         column = self.cursor_column
         row_id = self.model.row_id(self._row) if keep and same_frame and self.model.height else None
-        self.model = TableModel(frame, rows, specs, hidden, order, frozen, sorts, tones, self.cells)
+        self.model = TableModel(frame, rows, specs, hidden, order, frozen, decisive, sorts, tones, self.cells)
         at = self.model.index_of(column) if keep and column else None
         self._column = (
             min(self._column, max(0, len(self.model.columns) - 1)) if at is None and keep else at or 0
@@ -253,6 +254,8 @@ class FrameTable(ScrollView, can_focus=True):
 
     def action_edge_column(self, direction: int) -> None:
         """First or last column."""
+        if direction < 0:
+            self.scroll_to(x=0, animate=False, force=True)
         self.move_to(column=0 if direction < 0 else len(self.model.columns) - 1)
 
     def action_choose(self) -> None:

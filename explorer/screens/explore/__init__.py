@@ -1,0 +1,1 @@
+"""Explore: one table over runs, reps and rounds."""
