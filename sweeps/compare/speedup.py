@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sweeps.compare.student import t_quantile
 
@@ -100,15 +100,22 @@ def unlike(ours: Side, base: Side) -> str:
     return ""
 
 
+HAND_OVER_MS: Final = 10.0
+"""By how much late delivery of the first burst may make the rounds of a rep seem shorter than they were."""
+
+
 def identity_rate(
     tokens: int, rounds: int, draft_ms: float, verify_ms: float, wall_ms: float
 ) -> float | None:
     """Tokens per second by the round budget: tau / (k d + v + s), from totals over the rounds of one rep.
 
     `tokens` are those of the rounds (without the first token), `draft_ms` = sum(k d), `verify_ms` =
-    sum(v); the rest s is what is left of `wall_ms` and never below zero. So it equals the measured rate
-    unless counts or timers contradict the clock: noise cannot make it differ.
+    sum(v); the rest s is what is left of `wall_ms`, and not below zero by more than the hand-over between
+    threads explains. So it equals the measured rate unless counts or timers contradict the clock (a
+    prefill counted as a round's, a list of another call): noise cannot make it differ.
     """
-    rest_ms = max(wall_ms - draft_ms - verify_ms, 0.0)
+    rest_ms = wall_ms - draft_ms - verify_ms
+    if rest_ms < -HAND_OVER_MS:
+        rest_ms = 0.0
     round_ms = (draft_ms + verify_ms + rest_ms) / rounds if rounds else 0.0
     return tokens / rounds / round_ms * 1000 if round_ms > 0 else None

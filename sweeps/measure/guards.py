@@ -54,9 +54,8 @@ IDENTITY_TOLERANCE: Final = 0.05
 ZERO_ACCEPTANCE_PROPOSALS: Final = 50
 """From this many proposals on, none accepted is no chance: a draft with r = 0.1 would do that once in 200."""
 
-_SLACK: Final = 0.02
-_SLACK_US: Final = 2000.0
-"""Bursts are handed over by another thread than the one that the library's timers run in."""
+TIMERS_TOLERANCE: Final = 0.005
+"""Draft and verify times against the wall time of the whole call, relative: clocks are rounded."""
 
 
 class Problem(NamedTuple):
@@ -94,11 +93,15 @@ def check_rep(done: RepDone, budget: int, accepted: int | None, proposals: int |
     return problems
 
 
-def check_timers(rounds_us: float, draft_us: float, verify_us: float) -> list[Problem]:
-    """All rounds together take at least as long as the draft and the target were computing in them."""
-    if draft_us + verify_us > rounds_us * (1 + _SLACK) + _SLACK_US:
-        draft, verify, wall = draft_us / 1000, verify_us / 1000, rounds_us / 1000
-        text = f"draft {draft:.1f} ms + verify {verify:.1f} ms > rounds {wall:.1f} ms"
+def check_timers(wall_us: float, draft_us: float, verify_us: float) -> list[Problem]:
+    """The call took at least as long as draft and target were computing in it, prefills included.
+
+    Not asked of the rounds alone: their bursts are handed over by another thread, so that on a busy
+    machine the first may arrive milliseconds late and the rounds seem that much shorter.
+    """
+    if draft_us + verify_us > wall_us * (1 + TIMERS_TOLERANCE):
+        draft, verify, wall = draft_us / 1000, verify_us / 1000, wall_us / 1000
+        text = f"draft {draft:.1f} ms + verify {verify:.1f} ms > generate() {wall:.1f} ms"
         return [Problem("timers_over_wall", text)]
     return []
 

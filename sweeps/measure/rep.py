@@ -92,8 +92,7 @@ def measure(done: RepDone, run: Run, budget: int, genai: str = "") -> RepMetrics
     problems = check_rep(done, budget, accepted, counts.proposals)
     decode_us = bursts[-1] - bursts[0] if len(bursts) > 1 else None
     verify_us = sum(done.verify_us[1:]) if len(done.verify_us) == len(sizes) and speculates else None
-    if decode_us and verify_us is not None:
-        problems += check_timers(decode_us, counts.draft_us or 0.0, verify_us)
+    problems += check_timers(done.wall_us, sum(done.draft_us), sum(done.verify_us))
     finish = _finish(done, run, tokens, budget)
     status, reason = _judge(done, run, problems, counts, (tokens, budget, finish))
     per_token = decode_us / (tokens - 1) / 1000 if decode_us and tokens > 1 else None

@@ -26,6 +26,7 @@ from sweeps.events.types import (
     SweepEnded,
     SweepStarted,
     Tokens,
+    VerifyWidths,
     WorkerError,
 )
 from sweeps.plan.model import Plan, Run
@@ -106,6 +107,8 @@ class SweepState:
     reps: dict[tuple[str, str, int], Rep] = field(default_factory=dict)
     """(run, prompt, rep number) -> the counted rep; measured twice, the later one stands."""
     agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
+    widths: dict[str, VerifyWidths] = field(default_factory=dict)
+    """Run -> what the target's verify costs by its width, timed apart."""
     logs: list[Log] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What could not be understood, e.g. a plan of a newer version."""
@@ -243,6 +246,7 @@ RunEvent = (
     | RepDone
     | Sample
     | Agreement
+    | VerifyWidths
     | WorkerError
     | RunEnded
 )
@@ -275,6 +279,8 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
             run._other_cpu.append(event.other_cpu)
         case Agreement():
             state.agreements[event.run, event.prompt] = event
+        case VerifyWidths():
+            state.widths[event.run] = event
         case WorkerError():
             run.reason = event.error
             if event.prompt:

@@ -118,6 +118,9 @@ def test_the_round_budget_is_an_identity_of_accounting(
 
 
 def test_timers_beyond_the_clock_break_the_identity() -> None:
-    rate = identity_rate(20, 10, 80, 40, 100)
-    assert rate == pytest.approx(20 / 120 * 1000)
+    # A prefill of 60 ms that was taken for draft time of the rounds.
+    rate = identity_rate(20, 10, 100, 60, 100)
+    assert rate == pytest.approx(20 / 160 * 1000)
+    # A first burst that was delivered 5 ms late.
+    assert identity_rate(20, 10, 65, 40, 100) == pytest.approx(20 / 100 * 1000)
     assert identity_rate(0, 0, 0, 0, 0) is None

@@ -172,6 +172,26 @@ def test_timers_that_contradict_the_clock_are_suspect(results: Path) -> None:
     assert cb["cb3"]["identity_speedup"] is None
 
 
+def test_a_round_budget_that_misses_the_measured_speedup_is_suspect(results: Path) -> None:
+    # The timers fit into the call with its long prefill, but not into the rounds.
+    late = [
+        kit.rep(
+            CB,
+            n,
+            verify_us=[0.0] + [12_000.0] * 11,
+            burst_us=[80_000 + 10_000 * i for i in range(12)],
+            wall_us=190_200,
+        )
+        for n in range(3)
+    ]
+    events = [kit.started(kit.plan(BASE, CB)), *(kit.rep(BASE, n) for n in range(3)), *late]
+    cb = runs_of(kit.write(results, events))["cb3"]
+    assert cb["status"] == "metric_suspect"
+    assert str(cb["reason"]).startswith("identity_off: the round budget gives")
+    assert (cb["speedup"], cb["speedup_lo"], cb["identity_speedup"]) == (None, None, None)
+    assert cb["tok_s"] is not None
+
+
 def test_a_draft_of_which_nothing_is_accepted(results: Path) -> None:
     useless = [kit.rep(CB, n, sizes=[1] * 32) for n in range(3)]
     cb = runs_of(kit.write(results, [kit.started(kit.plan(BASE, CB)), *useless]))["cb3"]
