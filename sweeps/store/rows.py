@@ -131,7 +131,7 @@ def run_row(
         "peak_rss_mb": state.peak_rss_mb or None,
     }
     row |= measured(state.run.config.kind, [metrics for _, metrics in reps])
-    if status == "ok" and row["rep_status"] != "ok":
+    if status == "ok" and row["rep_status"] not in (None, "ok"):
         row["status"], row["reason"] = row["rep_status"], row["rep_reason"]
     row["repeatable"] = repeatable([rep.done.token_ids for rep, _ in reps])
     row["started"] = iso(min(rep.started for rep, _ in reps)) if reps else None

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sweeps.events.types import Event, RepStarted, RunEnded, RunStarted, Sample, SweepEnded
+from sweeps.events.types import Agreement, Event, RepStarted, RunEnded, RunStarted, Sample, SweepEnded
 from sweeps.store import frames
 from sweeps.store.frames import load_reps, load_rounds, load_runs, rebuild, write_parquet
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column
@@ -215,6 +215,21 @@ def test_texts_are_compared_with_the_baseline_and_among_drafts(results: Path) ->
     assert [rows[run]["text"] for run in ("base", "sdpa", "cb3", "st3")] == ["A", "A", "A", "B"]
     # Another text is no failure.
     assert rows["st3"]["status"] == "ok"
+
+
+def test_an_agreement_pass_is_a_row_without_rates(results: Path) -> None:
+    run = kit.speculative("agr", kind="agreement")
+    bits = Agreement(run="agr", prompt="story", bits="1101", token_ids=[1, 2, 3, 4])
+    rows = runs_of(kit.write(results, [kit.started(kit.plan(BASE, run)), kit.rep(BASE, 0), bits]))
+    agreed = rows["agr"]
+    assert (agreed["status"], agreed["reps"], agreed["tokens"]) == ("ok", 1, 4)
+    assert agreed["notes"] == "agrees with 75.0% of 4 tokens"
+    assert (agreed["tok_s"], agreed["speedup"], agreed["acceptance"], agreed["reason"]) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_failed_and_queued_runs_have_a_row_a_prompt(results: Path) -> None:
