@@ -46,6 +46,8 @@ class Update(msgspec.Struct, frozen=True):
     """Events read so far: the scrubber's length."""
     replay: bool = False
     """The state is a past one."""
+    fault: str = ""
+    """Why the store could not derive the rows of the finished runs."""
     rows: tuple[dict[str, Any], ...] = ()
     """The store's rows of the finished runs, all columns."""
     reading: float | None = None
@@ -196,6 +198,7 @@ class Tailer(threading.Thread):
             events=self._timeline.events,
             replay=replay,
             rows=self._loader.rows,
+            fault=self._loader.fault,
             reading=self._part_read() if self._behind else None,
         )
 

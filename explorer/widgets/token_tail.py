@@ -190,7 +190,7 @@ class TokenTail(Widget):
         last = len(rows) - 1
         if last - self._top >= height:
             # Slow text keeps half a pane of context; fast text only its last line.
-            kept = max(1, height // 2 - 3 * (last - row))
+            kept = max(1, height // 2 - 2 * (last - row - 1))
             self._top = last - min(kept, height - 1)
             self.refresh()
             self._allowance -= sum(cost(shown) for shown in rows[self._top :]) + 50 * height
@@ -207,11 +207,9 @@ class TokenTail(Widget):
 
     def _settle_later(self) -> None:
         """Once the text pauses, the pane is filled with its end."""
-        if self._settling is None:
-            self._settling = self.set_timer(SETTLE_S, self._settle)
-        else:
-            self._settling.reset()
-            self._settling.resume()
+        if self._settling is not None:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE_S, self._settle)
 
     def _settle(self) -> None:
         self._settling = None

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,10 @@ def generate(folder: SweepFolder, rate: float, seconds: float) -> None:
                 warmup = rep == 0
                 call: dict[str, Any] = {"run": run.id, "prompt": prompt.name, "rep": max(0, rep - 1)}
                 journal.event(ev.RepStarted(**call, warmup=warmup))
-                start, sizes, times, ids = time.time(), [], [], []
+                start = time.time()
+                sizes: list[int] = []
+                times: list[int] = []
+                ids: list[int] = []
                 flushed: list[list[int]] = []
                 while len(ids) < 128:
                     now = time.time()
@@ -354,7 +357,7 @@ def main() -> int:
     if chosen.generate:
         generate(SweepFolder(chosen.generate), chosen.rate, chosen.seconds)
         return 0
-    todo = {
+    todo: dict[str, list[Callable[[Path], dict[str, float]]]] = {
         "rate": [
             lambda data: bench_rate(data, 30, chosen.seconds),
             lambda data: bench_rate(data, 300, chosen.seconds),

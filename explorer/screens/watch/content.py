@@ -56,18 +56,22 @@ def status_lines(update: Update, glyphs: Glyphs, width: int, paused: bool, note:
     """Two lines: how the sweep stands; what there is to know about the view."""
     state = update.state
     head = f" {word(state.verdict.word, glyphs)}  "
-    took = state.now - state.began if state.began else None
+    took = duration(state.now - state.began) if state.began else UNKNOWN
+    tail = f"   {took} so far" if state.verdict.live else f"   took {took}"
+    runs = f"{state.runs_over} of {len(state.runs)} runs   "
     bar = max(6, min(30, width - 90))
-    middle = f"{state.runs_over} of {len(state.runs)} runs   "
-    middle += progress_text(state.sweep_progress, "reps", glyphs, bar, state.verdict.live)
-    tail = f"   {duration(took)} so far" if state.verdict.live else f"   took {duration(took)}"
-    first = line((head, STYLES.get(state.verdict.word, "strong")), (middle + tail, ""))
+    progress = progress_text(state.sweep_progress, "reps", glyphs, bar, state.verdict.live)
+    choices = (runs + progress + tail, runs + progress, progress)
+    middle = next((text for text in choices if len(head + text) <= width), progress)
+    first = line((head, STYLES.get(state.verdict.word, "strong")), middle)
     if update.reading is not None:
         second = line((f" reading the journal, {100 * update.reading:.0f} %", "warn"))
     elif update.replay:
         second = line((replay_text(update, glyphs, width), "warn"))
     elif paused:
         second = line((" view paused: the sweep goes on and is still read. space shows it again", "warn"))
+    elif update.fault:
+        second = line((f" the results cannot be derived: {update.fault}", "warn"))
     elif note:
         second = line((f" {note}", "warn"))
     else:
@@ -132,8 +136,8 @@ _COLUMNS = (
     ("tok/round", 10),
     ("TTFT", 8),
     ("TPOT", 9),
-    ("memory", 8),
-    ("CPU", 5),
+    ("memory", 7),
+    ("cores", 6),
     ("others", 6),
 )
 
@@ -235,7 +239,7 @@ def result_lines(results: Sequence[Result], state: LiveState, width: int, glyphs
     for row in sorted(results, key=lambda row: order.get(row.run, len(order))):
         start = f" {fit(shorts.get(row.run, row.label), name, glyphs.ellipsis)}"
         start += f" {fit(row.prompt, prompt, glyphs.ellipsis)}"
-        status = "" if row.status == "ok" else word(row.status, glyphs)
+        status = word(row.status, glyphs)
         style = STYLES.get(row.status, "")
         if row.tok_s is None:
             lines.append(line(start, (f"  {status}: {row.reason}" if row.reason else f"  {status}", style)))
@@ -246,16 +250,16 @@ def result_lines(results: Sequence[Result], state: LiveState, width: int, glyphs
         cells += [number(row.tokens_per_round, 2)] * roomy
         body = "".join(f"{text:>{size}}" for text, (_, size) in zip(cells, columns, strict=True))
         noisy = f" {glyphs.states['warned']}{' noisy' if roomy else ''}" if row.noisy else ""
-        lines.append(line(start + body, (noisy, "warn"), (f" {status}" if status else "", style)))
+        lines.append(line(start + body, (noisy, "warn")))
     if not roomy and any(row.noisy for row in results):
         lines.append(line((f" {glyphs.states['warned']} noisy: the reps differ too much to rank by", "dim")))
     return lines
 
 
 def interval(row: Result, glyphs: Glyphs) -> str:
-    """`1.35× 1.30-1.41`: the speed-up with its 95 % interval, where there is one."""
+    """`1.35× 1.30-1.41`: the speed-up with its 95 % interval; where there is none, the status says why."""
     if row.speedup is None:
-        return UNKNOWN
+        return UNKNOWN if row.status == "ok" else word(row.status, glyphs)
     text = f"{row.speedup:.2f}{glyphs.times}"
     if row.speedup_lo is not None and row.speedup_hi is not None:
         text += f" {row.speedup_lo:.2f}-{row.speedup_hi:.2f}"

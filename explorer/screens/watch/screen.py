@@ -44,10 +44,11 @@ class WatchScreen(PlaceScreen):
     )
     PANES = (("now", "Run"), ("runs", "Runs"), ("results", "Results"), ("log", "Log"), ("errors", "Errors"))
     CSS_PATH = "screen.tcss"
+    AUTO_FOCUS = ""
     ACTIONS: ClassVar[tuple[Action, ...]] = (
         Action("watch.pause", "Pause or go on with the view", "space", "The sweep goes on.", footer="pause"),
         Action("watch.follow", "Follow the run that runs", "f", "Also ends a replay.", footer="follow"),
-        Action("watch.details", "Details of the run", "enter", footer="more"),
+        Action("watch.details", "Details of the run", "enter"),
         Action("watch.log", "Log of the run", "L", "The run's standard error."),
         Action("watch.errors", "Errors", "E", "Failed and refused runs by class."),
         Action("watch.results", "Results", "R", "Finished runs with their speed-ups."),
@@ -81,6 +82,7 @@ class WatchScreen(PlaceScreen):
         self._selected: str | None = None
         self._lower = "results"
         self._note = ""
+        self._told: Path | None = None
         self._offered: tuple[object, ...] = ()
 
     # -- widgets --------------------------------------------------------------------------------------
@@ -153,11 +155,18 @@ class WatchScreen(PlaceScreen):
         self.banner = wanted + "Press D to run the demo on this machine, or 1 to write a sweep."
 
     def _look_for_sweep(self) -> None:
-        """Attach as soon as there is something to attach to."""
+        """Attach as soon as there is something to attach to; tell of a sweep that started meanwhile."""
         if self._folder is None:
             found = attach.find(self._data, self._sweep)
             if found is not None:
                 self.open_sweep(found)
+        elif self._newest is not None and not self._newest.state.verdict.live:
+            newest = attach.find(self._data, None)
+            if newest is not None and newest != self._folder and newest != self._told:
+                self._told = newest
+                if SweepFolder(newest).journal.stat().st_mtime > self._newest.state.last:
+                    self._note = f"{newest.name} is newer: > shows it"
+                    self._draw()
 
     def action_older(self) -> None:
         self._step_sweep(1)
@@ -431,8 +440,8 @@ class WatchScreen(PlaceScreen):
             self.notify(f"The sweep was not taken up again: {message.fault}", severity="error", timeout=10)
         self._draw()
 
-    def action_detach(self) -> None:
-        self.shell.action_leave()
+    async def action_detach(self) -> None:
+        await self.app.action_quit()
 
 
 def _in_sight(widget: Widget) -> bool:
