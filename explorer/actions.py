@@ -80,7 +80,7 @@ SHELL: Final = (
     Action("app.palette", "All actions", "ctrl+p", footer="palette", do="command_palette", priority=True),
     Action("app.theme", "Change the theme", about="Kept for the next start.", do="change_theme"),
     Action("app.screenshot", "Save a picture of the screen (SVG)"),
-    Action("app.leave", "Leave (a running sweep goes on)", "q,ctrl+q", footer="leave"),
+    Action("app.leave", "Leave (a running sweep goes on)", "q,ctrl+q", footer="leave", do="quit"),
 )
 """What works in every place."""
 

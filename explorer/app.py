@@ -137,7 +137,7 @@ class SpecdecApp(Acting, App[None]):
         self.session.theme = self.theme
         manners.keep(self)
 
-    def action_leave(self) -> None:
+    async def action_quit(self) -> None:
         """Leave; sweeps go on, and the parting words say which."""
         self.save_session()
         self.exit(message=manners.parting(self.data))

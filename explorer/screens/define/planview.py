@@ -66,7 +66,7 @@ def lines(planned: Reply, glyphs: Glyphs, width: int) -> tuple[list[Line], list[
     prompts = f"{len(plan.prompts)} prompts" if len(plan.prompts) != 1 else "1 prompt"
     page.say(f"{processes}, each: {prompts} x {plan.protocol.reps} reps", Style(bold=True))
     page.say(expected(planned.estimate))
-    said = [f"{added} added as baselines"] if added else []
+    said = [f"{added} added"] if added else []
     said += [f"{refused} refused"] if refused else []
     said += [f"{dropped} grid points dropped"] if dropped else []
     if said:

@@ -186,10 +186,10 @@ class DefineScreen(PlaceScreen):
         line.update(Text("\n".join(shown + more), no_wrap=True, overflow="ellipsis"))
         line.display = bool(issues)
         self.planned = None
+        plan = self.query_one(PlanView)
+        plan.border_subtitle = "" if issues else "checking"
         if issues:
-            self.query_one(PlanView).say("No plan: the file has faults.")
-        else:
-            self.query_one(PlanView).border_subtitle = "checking"
+            plan.say("No plan: the file has faults.")
         self.refresh_bindings()
 
     @on(Answered)
