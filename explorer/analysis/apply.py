@@ -47,6 +47,8 @@ class Shown:
         Raises:
             NoConditionError: there is none; says why.
         """
+        if self.view.kind == "describe":
+            raise NoConditionError("a row here stands for a column of all rows")
         if summaries.WHERE not in self.frame.columns:
             return equal(self.frame[column], row)
         where = self.frame[summaries.WHERE][row]

@@ -72,6 +72,8 @@ def chart(frame: pl.DataFrame, kind: ChartKind) -> ChartData:
     if kind == "budget":
         return _budget(frame)
     title = TITLES[kind]
+    if any(name not in frame.columns for name in ("num_assistant_tokens", kind)):
+        return ChartData(title, note=f"These rows have no {kind}.")
     usable = _usable(frame, ["num_assistant_tokens", kind])
     note = _left_out(frame.height - usable.height)
     devices = [
@@ -90,6 +92,9 @@ def chart(frame: pl.DataFrame, kind: ChartKind) -> ChartData:
             Line(name, tuple(_point(row, kind) for row in part.sort("num_assistant_tokens").to_dicts()))
         )
     level = 1.0 if kind == "speedup" else None
+    noisy = int(usable["noisy"].cast(pl.Boolean).sum()) if "noisy" in usable.columns else 0
+    if noisy:
+        note = f"{note} {noisy} of the drawn rows are noisy.".strip()
     return ChartData(title, "NAT", kind, tuple(lines), level=level, note=note, rows=usable.height)
 
 
@@ -203,6 +208,8 @@ def to_text(
     top = max([*(point.y for point in points), data.level or 0.0]) or 1.0
     room = max(5, width - 36)
     mark = round((data.level or 0.0) / top * room)
+    if data.level is not None:
+        lines.append(f"{level} stands at {data.level:g}")
     for line in data.lines:
         lines.append(line.name)
         for point in line.points:

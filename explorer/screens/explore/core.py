@@ -39,6 +39,7 @@ class ExploreCore(PlaceScreen):
     """
 
     PLACE: ClassVar[str] = "explore"
+    AUTO_FOCUS = "#table"
     DEFAULT_CSS = """
     ExploreCore #trail { height: auto; max-height: 2; padding: 0 1; display: none; background: $surface; }
     """
@@ -113,7 +114,7 @@ class ExploreCore(PlaceScreen):
     @on(LoadFailed)
     def _load_failed(self, message: LoadFailed) -> None:
         self.banner = f"The {message.level} could not be read: {message.reason}"
-        self.frames.setdefault(message.level, pl.DataFrame())
+        self.frames.setdefault(message.level, loading.nothing(message.level))
         self.render_view()
 
     def _restore(self) -> None:
@@ -192,19 +193,22 @@ class ExploreCore(PlaceScreen):
             self.status = f"reading the {view.level}"
             self.load(view.level)
             return False
+        fault: ViewError | FilterError | None = None
         try:
             shown = apply(frame, view)
-        except FilterError as error:
-            self.filter_line.show_fault(str(error), error.position)
-            return False
-        except ViewError as error:
-            self.notify(str(error), severity="warning")
-            return False
-        self.filter_line.show_fault("")
+        except (ViewError, FilterError) as error:
+            fault = error
+            self._tell_fault(error)
+            if self.shown is not None and self.shown.view.level == view.level:
+                return False
+            # There is no last good one: all rows stand under the fault.
+            shown = apply(frame, ViewState(view.level))
+        else:
+            self.filter_line.show_fault("")
         self.shown = shown
         glyphs = self.table.cells
         sorts = {sort.column: glyphs.down if sort.descending else glyphs.up for sort in view.sorts}
-        plain = view.kind == "table"
+        plain = shown.view.kind == "table"
         self.table.marked = self.marks.get(view.level, frozenset()) if plain else frozenset()
         self.table.show(
             shown.frame,
@@ -220,7 +224,13 @@ class ExploreCore(PlaceScreen):
         )
         self.show_status()
         self.refresh_bindings()
-        return True
+        return fault is None
+
+    def _tell_fault(self, error: ViewError | FilterError) -> None:
+        if isinstance(error, FilterError):
+            self.filter_line.show_fault(str(error), error.position)
+        else:
+            self.notify(str(error), severity="warning")
 
     def show_status(self) -> None:
         """`3 of 9 rows in 2, 2 marked: runs by draft_device`, and the trail when there is one."""
@@ -298,7 +308,8 @@ class ExploreCore(PlaceScreen):
 
     @on(events.DescendantBlur, "#filter")
     def _filter_left(self) -> None:
-        self._commit_filter(True)
+        if self.filter_line.input.value != self._before_typing.filter:
+            self._commit_filter(True)
 
     def _commit_filter(self, keep: bool) -> None:
         """What was typed becomes one step of the stack; wrong text falls back to the last good one."""

@@ -37,7 +37,9 @@ class TypeLine(Acting, ModalScreen[str | None]):
 
     ACTIONS: ClassVar[tuple[Action, ...]] = (Action("type.cancel", "Cancel", "escape"),)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
-    DEFAULT_CSS = "TypeLine {" + _BOX + "Input { border: none; height: 1; background: $boost; } }"
+    DEFAULT_CSS = (
+        "TypeLine {" + _BOX + "Input, Input:focus { border: none; height: 1; background: $boost; } }"
+    )
 
     def __init__(self, title: str, value: str, about: str, check: Callable[[str], str]) -> None:
         super().__init__()
@@ -70,7 +72,9 @@ class Pick(Acting, ModalScreen[str | None]):
 
     ACTIONS: ClassVar[tuple[Action, ...]] = (Action("pick.cancel", "Cancel", "escape,q"),)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
-    DEFAULT_CSS = "Pick {" + _BOX + "OptionList { border: none; height: auto; max-height: 16; } }"
+    DEFAULT_CSS = (
+        "Pick {" + _BOX + "OptionList, OptionList:focus { border: none; height: auto; max-height: 16; } }"
+    )
 
     def __init__(self, title: str, choices: Sequence[tuple[str, str]]) -> None:
         super().__init__()

@@ -28,6 +28,13 @@ def load(level: Level, data: str | None) -> pl.DataFrame:
     return frames.load_reps(data) if level == "reps" else frames.load_rounds(data)
 
 
+def nothing(level: Level) -> pl.DataFrame:
+    """A level without rows."""
+    from sweeps.store import schema
+
+    return schema.empty({"runs": schema.RUNS, "reps": schema.REPS, "rounds": schema.ROUNDS}[level])
+
+
 def identities(frame: pl.DataFrame, rows: Iterable[int]) -> pl.DataFrame:
     """The identities of rows given by their positions."""
     names = [name for name in IDENTITY if name in frame.columns]

@@ -27,6 +27,11 @@ class ExploreScreen(Outputs):
     ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
 
+    @classmethod
+    def actions(cls) -> tuple[Action, ...]:
+        """Without the keys that go from pane to pane: there is one, and `g` draws charts."""
+        return tuple(action for action in super().actions() if not action.id.endswith("-pane"))
+
     NEEDS_TABLE: ClassVar[frozenset[str]] = frozenset({"frequency", "pivot", "describe", "only-marked"})
     NEEDS_CELL: ClassVar[frozenset[str]] = frozenset(
         {
