@@ -23,6 +23,21 @@ def real_path(run: Run, end_calls: int = 0, fallback: str = "") -> str:
     return run.path
 
 
+def fell_back(run: Run, path: str) -> bool:
+    """Whether the library left paged attention without a word: a run without an engine of its own choice
+    tries it first, and `path` (the engine that really ran) says that it was another one."""
+    return run.config.kind == "plain" and run.path == "default" and path == "sdpa"
+
+
+def prefix_caching(run: Run, path: str, asked: bool) -> bool:
+    """Whether a repeated prompt was answered from the cache of its prefix.
+
+    Only continuous batching has such a cache. `asked` is what the sweep says; where the library chooses
+    the engine it also chooses that, and switches the cache on.
+    """
+    return path == "cb" and (asked or run.path == "default")
+
+
 def baseline_path(path: str, target_device: str) -> str:
     """The engine that the baseline of a row must have run on."""
     if path == "stateful":

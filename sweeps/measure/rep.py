@@ -191,11 +191,18 @@ def _judge(
     tokens, budget, finish = length
     if problems:
         return "metric_suspect", reason_of(problems)
+    if _asks_in_vain(run):
+        return "not_speculative", "no proposals: num_assistant_tokens is ignored without a draft"
     if counts.proposals == 0 and _room(done, budget):
         return "not_speculative", _why_not(done, run)
     if tokens < budget:
         return "budget_not_met", f"{tokens} of {budget} tokens: {finish or 'no reason given'}"
     return "ok", ""
+
+
+def _asks_in_vain(run: Run) -> bool:
+    """Proposals are asked for and nothing can make any: the library takes that without a word."""
+    return run.config.kind == "plain" and run.config.num_assistant_tokens is not None
 
 
 def _room(done: RepDone, budget: int) -> bool:

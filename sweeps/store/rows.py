@@ -11,7 +11,7 @@ from typing import Any, Final
 from sweeps.compare.divergence import repeatable
 from sweeps.compare.noise import BUSY_CORES, is_noisy, relative_mad
 from sweeps.measure.guards import check_acceptance, reason_of, spoiled
-from sweeps.measure.path import real_path
+from sweeps.measure.path import fell_back, prefix_caching, real_path
 from sweeps.measure.rep import RepMetrics, RepStatus
 from sweeps.store.state import Rep, RunState, SweepState
 
@@ -121,6 +121,7 @@ def run_row(
     path = path_of(state, [rep for rep, _ in reps])
     status, failure = sweep_state.row_status(run, prompt)
     row = identity_columns(sweep, state, path, prompt) | _configuration(sweep_state, state)
+    row["prefix_caching"] = prefix_caching(state.run, path, state.protocol.prefix_caching)
     row |= {
         "status": status,
         "failure": failure.failure or None,
@@ -198,7 +199,6 @@ def _configuration(sweep_state: SweepState, state: RunState) -> Row:
         "inference_num_threads": config.inference_num_threads,
         "properties": json.dumps(properties, sort_keys=True) if properties else None,
         "max_new_tokens": state.protocol.max_new_tokens,
-        "prefix_caching": state.protocol.prefix_caching,
         "added": run.added,
         "baseline": run.baseline,
         "host": sweep_state.host or None,
@@ -214,8 +214,12 @@ def _notes(
     notes: list[str] = []
     if state.run.path not in ("default", path) and state.run.config.kind != "agreement":
         notes.append(f"asked for {state.run.path}, ran on {path}")
+    if fell_back(state.run, path):
+        notes.append("paged attention failed and the library fell back to SDPA without a word")
     if state.fallback:
         notes.append(state.fallback)
+    if reps and prefix_caching(state.run, path, state.protocol.prefix_caching):
+        notes.append("prefix caching is on: TTFT is that of a repeated prompt")
     notes += [f.message for f in state.run.findings if f.level == "warned"]
     busy = [rep.other_cpu for rep, _ in reps if rep.other_cpu is not None]
     if busy and fmean(busy) > BUSY_CORES:

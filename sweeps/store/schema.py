@@ -79,7 +79,10 @@ RUNS: Final[dict[str, Column]] = {
     "properties": Column(pl.String, "effective properties of target and draft, JSON"),
     "max_new_tokens": Column(pl.Int64, "the budget"),
     "prompt_tokens": Column(pl.Int64, "tokens of the prompt"),
-    "prefix_caching": Column(pl.Boolean, "on only when the sweep asks for it"),
+    "prefix_caching": Column(
+        pl.Boolean,
+        "a repeated prompt comes from the cache: on where the sweep asks for it or the library chooses",
+    ),
     "added": Column(pl.Boolean, "the plan added this run as a baseline"),
     "source": Column(pl.String, "measured here, published, or the tool it was imported from"),
     "notes": Column(

@@ -210,8 +210,14 @@ class Attempt:
             # A crash after the last rep was sent costs nothing that was measured.
             note = f"ended with {exit_name(code) or code} after its last rep" if code else ""
             return self._ended("ok", "", note, code, tail if code else [], todo)
-        text = "\n".join([self._error, *tail])
-        failure = classify(code, self._phase, text, timed_out=cause == "timeout", killed_by_kernel=by_kernel)
+        failure = classify(
+            code,
+            self._phase,
+            "\n".join(tail),
+            error=self._error,
+            timed_out=cause == "timeout",
+            killed_by_kernel=by_kernel,
+        )
         return self._ended("failed", failure.name, failure.reason, code, tail, todo)
 
     def _ended(

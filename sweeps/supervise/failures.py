@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sweeps.supervise.exits import CRASHES, exit_name
@@ -49,7 +50,7 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
     (
         "missing_file",
         r"openvino_tokenizer\.xml was not provided|Could not find a model in the directory|"
-        r"Incorrect weights in bin file|"
+        r"Incorrect weights in bin file|Empty weights data in bin file|bin file cannot be found|"
         r"(?:Could not|Cannot|Can't|can not) open (?:the )?(?:model )?file|Model file .* cannot be opened|"
         r"No such file or directory|does not exist|FileNotFoundError|openvino_model\.xml",
     ),
@@ -74,20 +75,27 @@ _SIGNS: Final[tuple[tuple[str, str], ...]] = (
 
 
 def classify(
-    code: int | None, phase: str, text: str, *, timed_out: bool = False, killed_by_kernel: bool = False
+    code: int | None,
+    phase: str,
+    text: str,
+    *,
+    error: str = "",
+    timed_out: bool = False,
+    killed_by_kernel: bool = False,
 ) -> Failure:
     """The class of a dead worker.
 
-    `code` is its exit status (None: it never started), `text` the exception it reported followed by the
-    last lines it printed. What fits no class stays `unknown`; the tail is kept beside it.
+    `code` is its exit status (None: it never started), `text` the last lines it printed, `error` the
+    exception of Python that it reported. What fits no class stays `unknown`; the tail is kept beside it.
     """
     if timed_out:
         return Failure("timeout", f"no progress in phase {phase}")
     name = exit_name(code) if code is not None else ""
-    for failure, pattern in _SIGNS:
-        found = re.search(pattern, text)
-        if found:
-            return Failure(failure, _telling_line(text, found.group(0)))
+    for signs, said in _evidence(name, error, text):
+        for failure, pattern in signs:
+            found = re.search(pattern, said)
+            if found:
+                return Failure(failure, _telling_line(said, found.group(0)))
     if name == "SIGKILL" and killed_by_kernel:
         return Failure("out_of_memory", "killed by the kernel for its memory (SIGKILL)")
     if name in CRASHES:
@@ -100,8 +108,21 @@ def classify(
         return Failure("environment", f"{name} in phase {phase}: a library is missing or of another version")
     if name == "STATUS_NO_MEMORY":
         return Failure("out_of_memory", f"{name} in phase {phase}")
-    last = next((row for row in reversed(text.splitlines()) if row.strip()), "")
+    last = next((row for row in reversed((text.strip() or error).splitlines()) if row.strip()), "")
     return Failure("unknown", _one_line(last) or f"exit {name or code} in phase {phase}, nothing printed")
+
+
+def _evidence(name: str, error: str, text: str) -> Iterator[tuple[Iterable[tuple[str, str]], str]]:
+    """Signs to look for and the text to look in, the more reliable first. What was printed before a signal
+    ended the process is no explanation, unless it says what can itself end one."""
+    yield _SIGNS, error
+    if not name:
+        yield _SIGNS, text
+        return
+    uncaught = text.find("terminate called")
+    if uncaught >= 0:
+        yield _SIGNS, text[uncaught:]
+    yield (sign for sign in _SIGNS if sign[0] in ("device_lost", "out_of_memory")), text
 
 
 def _telling_line(text: str, sign: str) -> str:
