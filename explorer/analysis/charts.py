@@ -32,11 +32,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one name, in the order of x; `joined` draws a line through them."""
+    """Points of one name, in the order of x; `joined` draws a line through them, `faint` only that."""
 
     name: str
     points: tuple[Point, ...]
     joined: bool = True
+    faint: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ class Chart(Vertical):
         if data.level is not None:
             ends = [left, right], [data.level, data.level]
             plot.plot(*ends, line_style="grey50", hires_mode=HiResMode.BRAILLE)
-        for number, line in enumerate(data.lines):
+        # Faint lines first: what they cross stays on top.
+        for number, line in sorted(enumerate(data.lines), key=lambda item: not item[1].faint):
             _plot_line(plot, line, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
 
 
@@ -117,9 +118,12 @@ def _plot_line(plot: Any, line: Line, mark: str, colour: str) -> None:
 
     points = line.points
     if line.joined and len(points) > 1:
+        style = f"dim {colour}" if line.faint else colour
         plot.plot(
-            [p.x for p in points], [p.y for p in points], line_style=colour, hires_mode=HiResMode.BRAILLE
+            [p.x for p in points], [p.y for p in points], line_style=style, hires_mode=HiResMode.BRAILLE
         )
+    if line.faint:
+        return
     bars = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None]
     if bars:
         # An interval need not be symmetric about its value: its bar stands on its own middle.
@@ -140,8 +144,12 @@ def _limits(values: list[float]) -> tuple[float, float]:
 def _legend(data: ChartData) -> Text:
     text = Text(f"{data.title}   ", Style(bold=True), no_wrap=False, end="")
     for number, line in enumerate(data.lines):
-        style = Style.parse(f"bold {COLOURS[number % len(COLOURS)]}")
-        text.append(f"{MARKS[number % len(MARKS)]} {line.name}   ", style)
+        if not line.name:
+            continue
+        mark = "┄" if line.faint else MARKS[number % len(MARKS)]
+        weight = "dim" if line.faint else "bold"
+        style = Style.parse(f"{weight} {COLOURS[number % len(COLOURS)]}")
+        text.append(f"{mark} {line.name}   ", style)
     if data.level is not None:
         text.append(f"grey line: {data.level:g}   ")
     if data.note:

@@ -1,0 +1,1 @@
+"""What-if: the cost model on one configuration, its terms to be changed."""
