@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -12,10 +13,15 @@ class NoConditionError(ValueError):
     """There is no condition for this value; the message says why."""
 
 
+@lru_cache(1024)
 def quoted(column: str) -> str:
-    """A column's name as SQL wants it: bare where that is safe."""
-    if column.isascii() and column.isidentifier() and column == column.lower() and column not in _WORDS:
-        return column
+    """A column's name as SQL wants it: bare where SQL reads it as that column."""
+    if column.isascii() and column.isidentifier():
+        try:
+            if pl.sql_expr(f"{column} IS NULL").meta.root_names() == [column]:
+                return column
+        except pl.exceptions.PolarsError:  # A word of SQL's own.
+            pass
     return '"' + column.replace('"', '""') + '"'
 
 
@@ -57,6 +63,16 @@ def equal(series: pl.Series, row: int) -> str:
     return f"{column} = {literal(value)}"
 
 
+def not_finite(series: pl.Series) -> str:
+    """Missing values; of numbers also those that are not finite, if there are any."""
+    column = quoted(series.name)
+    missing = f"{column} IS NULL"
+    if not series.dtype.is_float() or series.is_finite().all():
+        return missing
+    # What is infinite or not a number differs from zero when it is taken from itself.
+    return f"({missing} OR {column} - {column} <> 0)"
+
+
 def between(column: str, low: float, high: float) -> str:
     """`low <= column < high`."""
     return f"{quoted(column)} >= {literal(low)} AND {quoted(column)} < {literal(high)}"
@@ -65,13 +81,3 @@ def between(column: str, low: float, high: float) -> str:
 def both(*conditions: str) -> str:
     """All conditions at once."""
     return " AND ".join(condition for condition in conditions if condition)
-
-
-_WORDS = frozenset(
-    """
-    all and any as asc between by case cast cross date desc distinct else end except exists false from
-    full group having in inner intersect interval is join left like limit natural not null offset on or
-    order outer right round select set table then time timestamp true union using values when where with
-    """.split()  # noqa: SIM905
-)
-"""Words that SQL reads as something else than a column."""

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from explorer.analysis.cells import ColumnSpec
-from explorer.analysis.conditions import NoConditionError, between, both, equal
+from explorer.analysis.conditions import NoConditionError, between, both, equal, not_finite
 from explorer.analysis.view import Aggregate, How, ViewError
 from sweeps.store.pivot import AGGREGATES
 
@@ -72,13 +72,18 @@ def frequency(frame: pl.DataFrame, column: str, aggregates: Sequence[Aggregate] 
     made += [pl.col(each.column).count().alias(f"{each.name} n") for each in wanted]
     noise = [_noisy(frame)]
     if series.dtype.is_float():
-        series = series.fill_nan(None)
-        frame = frame.with_columns(series)
-    if series.dtype.is_float() and series.n_unique() > MANY:
-        counted = _binned(frame, column, [*made, *noise])
+        # What is not finite is no value to be counted: it goes with the missing ones.
+        finite = pl.when(pl.col(column).is_finite()).then(pl.col(column))
+        frame = frame.with_columns(finite)
+    if series.dtype.is_float() and frame[column].n_unique() > MANY:
+        counted = _binned(frame, column, [*made, *noise], not_finite(series))
     else:
         counted = frame.group_by(column, maintain_order=True).agg(pl.len().alias("n"), *made, *noise)
-        counted = counted.with_columns(_conditions(counted[column]).alias(WHERE))
+        conditions = [
+            not_finite(series) if value is None else _condition(counted[column], row)
+            for row, value in enumerate(counted[column].to_list())
+        ]
+        counted = counted.with_columns(pl.Series(WHERE, conditions, dtype=pl.String))
         by = [column] if series.dtype.is_numeric() else ["n", column]
         counted = counted.sort(by, descending=[name == "n" for name in by], nulls_last=True)
     share = pl.col("n") / max(1, frame.height)
@@ -114,29 +119,38 @@ def bin_width(low: float, high: float, about: int = 10) -> float:
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= raw)
 
 
-def _binned(frame: pl.DataFrame, column: str, made: Sequence[pl.Expr]) -> pl.DataFrame:
-    """Counts in bins of one width; values that are not finite go with the missing ones."""
-    finite = frame[column].filter(frame[column].is_finite())
-    lowest, highest = finite.min(), finite.max()
+def bin_edges(low: float, high: float) -> tuple[list[float], int]:
+    """Round edges around `low..high`, and the digits after the point that they need."""
+    width = bin_width(low, high)
+    digits = max(0, -math.floor(math.log10(width)))
+    first, last = math.floor(low / width) - 1, math.floor(high / width) + 2
+    edges = [round(number * width, digits) for number in range(first, last + 1)]
+    while len(edges) > 2 and edges[1] <= low:
+        edges.pop(0)
+    while len(edges) > 2 and edges[-2] > high:
+        edges.pop()
+    return edges, digits
+
+
+def _binned(frame: pl.DataFrame, column: str, made: Sequence[pl.Expr], missing: str) -> pl.DataFrame:
+    """Counts in bins of one width; `missing` is the condition of the rows without a value."""
+    lowest, highest = frame[column].min(), frame[column].max()
     assert isinstance(lowest, float | int)
     assert isinstance(highest, float | int)
-    width = bin_width(float(lowest), float(highest))
-    place = (pl.col(column).cast(pl.Float64) / width).floor()
-    place = pl.when(pl.col(column).is_finite()).then(place).cast(pl.Int64)
-    counted = (
-        frame.group_by(place.alias("__bin__"))
-        .agg(pl.len().alias("n"), *made)
-        .sort("__bin__", nulls_last=True)
-    )
-    digits = max(0, -math.floor(math.log10(width)))
+    edges, digits = bin_edges(float(lowest), float(highest))
+    # Bins are told by comparing with their edges, as the conditions that lead back to the rows do.
+    place = pl.sum_horizontal((pl.col(column) >= edge).cast(pl.Int64) for edge in edges)
+    place = pl.when(pl.col(column).is_not_null()).then(place - 1)
+    counted = frame.group_by(place.alias("__bin__")).agg(pl.len().alias("n"), *made)
+    counted = counted.sort("__bin__", nulls_last=True)
     labels: list[str | None] = []
     conditions: list[str] = []
     for number in counted["__bin__"].to_list():
         if number is None:
             labels.append(None)
-            conditions.append(equal(pl.Series(column, [None]), 0))
+            conditions.append(missing)
             continue
-        low, high = round(number * width, 12), round((number + 1) * width, 12)
+        low, high = edges[number], edges[number + 1]
         labels.append(f"{low:.{digits}f} to {high:.{digits}f}")
         conditions.append(between(column, low, high))
     return counted.with_columns(pl.Series(column, labels, dtype=pl.String), pl.Series(WHERE, conditions))
@@ -204,6 +218,8 @@ def pivot(
 
 def _shaded(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Add 0..1 for every value column, over the finite values of all of them."""
+    if not names:
+        return table
     values = pl.concat([table[name].cast(pl.Float64).alias("v") for name in names])
     values = values.filter(values.is_finite())
     low, high = values.min(), values.max()
@@ -255,7 +271,3 @@ def _condition(series: pl.Series, row: int) -> str:
         return equal(series, row)
     except NoConditionError:
         return ""
-
-
-def _conditions(series: pl.Series) -> pl.Series:
-    return pl.Series([_condition(series, row) for row in range(len(series))], dtype=pl.String)

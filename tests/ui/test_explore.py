@@ -117,7 +117,8 @@ async def settle(pilot: Pilot[None]) -> ExploreScreen:
 
 
 async def press(pilot: Pilot[None], *keys: str) -> ExploreScreen:
-    """Press keys and wait."""
+    """Press keys, before and after which nothing is under way."""
+    await settle(pilot)
     await pilot.press(*keys)
     return await settle(pilot)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from explorer.analysis import summaries
 from explorer.analysis.apply import Shown, apply
 from explorer.analysis.conditions import NoConditionError, equal, quoted
+from explorer.analysis.export import to_markdown
 from explorer.analysis.select import select_rows
 from explorer.analysis.view import (
     Aggregate,
@@ -26,6 +28,7 @@ from explorer.analysis.view import (
     save_views,
     to_json,
 )
+from explorer.widgets.frame_table.model import TableModel
 from sweeps.exchange import published
 from sweeps.store.query import FilterError
 from sweeps.store.schema import RUNS, empty
@@ -90,16 +93,27 @@ def test_every_bin_leads_back_to_exactly_its_rows(values: list[str | None]) -> N
         assert drilled(frame, shown, row, "n").height == shown.frame["n"][row]
 
 
-@settings(max_examples=40, deadline=None)
+TENTHS = [number / 10 for number in range(30)]
+
+
+def test_values_on_an_edge_belong_to_one_bin() -> None:
+    frame = pl.DataFrame({"tok_s": TENTHS})
+    shown = apply(frame, ViewState(kind="freq", by="tok_s"))
+    assert shown.frame["n"].sum() == 30
+    for row in range(shown.frame.height):
+        assert drilled(frame, shown, row, "n").height == shown.frame["n"][row]
+
+
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
-        st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.sampled_from([0.1, 0.2, 0.3])),
+        st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.sampled_from(TENTHS)),
         min_size=1,
         max_size=80,
     )
 )
 def test_bins_of_numbers_lead_back_to_their_rows(values: list[float | None]) -> None:
-    frame = pl.DataFrame({"tok_s": pl.Series(values, dtype=pl.Float64).fill_nan(None)})
+    frame = pl.DataFrame({"tok_s": pl.Series(values, dtype=pl.Float64)})
     shown = apply(frame, ViewState(kind="freq", by="tok_s"))
     assert shown.frame["n"].sum() == len(values)
     for row in range(shown.frame.height):
@@ -193,6 +207,61 @@ def test_everything_holds_without_rows() -> None:
     ):
         shown = apply(nothing, view)
         assert shown.height == (len(RUNS) if view.kind == "describe" else 0)
+
+
+def every_type() -> pl.DataFrame:
+    """Three rows of every type, one of them null, two equal."""
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5)
+    values: dict[str, tuple[Any, Any]] = {
+        "bool": (True, pl.Boolean),
+        "uint64": (2**64 - 1, pl.UInt64),
+        "float": (float("inf"), pl.Float64),
+        "nan": (float("nan"), pl.Float32),
+        "decimal": (Decimal("1.25"), pl.Decimal(10, 2)),
+        "categorical": ("a", pl.Categorical),
+        "enum": ("x", pl.Enum(["x", "y"])),
+        "zoned": (moment.replace(tzinfo=dt.UTC), pl.Datetime("ms", "UTC")),
+        "time": (moment.time(), pl.Time),
+        "duration": (dt.timedelta(minutes=2), pl.Duration),
+        "list": ([1, None], pl.List(pl.Int32)),
+        "array": ([1, 2], pl.Array(pl.Int32, 2)),
+        "struct": ({"a": 1}, pl.Struct({"a": pl.Int64})),
+        "binary": (b"\x00", pl.Binary),
+        "null": (None, pl.Null),
+        "speedup": (1.5, pl.Float64),
+    }
+    return pl.DataFrame(
+        {name: pl.Series([value, value, None], dtype=dtype) for name, (value, dtype) in values.items()}
+    )
+
+
+@pytest.mark.parametrize("column", every_type().columns)
+@pytest.mark.parametrize("rows", [3, 1, 0])
+def test_every_view_of_every_type_is_shown_or_refused(column: str, rows: int) -> None:
+    frame = every_type().head(rows)
+    views = [
+        ViewState(sorts=(Sort(column, True),)),
+        ViewState(kind="freq", by=column, aggregates=(Aggregate("speedup"),)),
+        ViewState(kind="pivot", keys=(column,), across="bool"),
+        ViewState(kind="pivot", keys=("bool",), across=column),
+        ViewState(kind="pivot", keys=("bool",), across="enum", aggregates=(Aggregate(column, "mean"),)),
+        ViewState(kind="describe"),
+    ]
+    for view in views:
+        try:
+            shown = apply(frame, view)
+        except ViewError as error:
+            assert "\n" not in str(error)
+            continue
+        TableModel(shown.frame, shown.rows, shown.specs, shown.hidden)
+        to_markdown(shown)
+        for row in range(shown.frame.height):
+            try:
+                condition = shown.condition(row, shown.frame.columns[0])
+            except NoConditionError:
+                continue
+            behind = apply(frame, view.inside(condition))
+            assert behind.source_rows >= 1
 
 
 @pytest.mark.parametrize(

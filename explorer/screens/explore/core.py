@@ -71,7 +71,6 @@ class ExploreCore(PlaceScreen):
         self._restore()
         self.filter_line.put(self.view.filter)
         self.status = "reading the results"
-        self.table.focus()
         self.load(self.view.level)
 
     def on_screen_resume(self) -> None:

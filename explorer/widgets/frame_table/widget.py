@@ -16,13 +16,14 @@ import polars as pl
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from explorer.actions import Acting, Action, bindings
 from explorer.analysis.cells import UNICODE, CellGlyphs, ColumnSpec, fit, shade_level
 from explorer.widgets.frame_table.model import Column, TableModel, Tones
 
@@ -31,7 +32,7 @@ GUTTER = 1
 SHADES = 5
 
 
-class FrameTable(ScrollView, can_focus=True):
+class FrameTable(Acting, ScrollView, can_focus=True):
     """A table over a Polars frame of any size and any types.
 
     Call `show` with a frame; read `cursor_row`, `cursor_column` and `model`.
@@ -71,19 +72,20 @@ class FrameTable(ScrollView, can_focus=True):
         *(f"frame-table--shade-{level}" for level in range(SHADES)),
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1, 0)", "Up", show=False, id="table.up"),
-        Binding("down,j", "move(1, 0)", "Down", show=False, id="table.down"),
-        Binding("left,h", "move(0, -1)", "Column left", show=False, id="table.left"),
-        Binding("right,l", "move(0, 1)", "Column right", show=False, id="table.right"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="table.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="table.page-down"),
-        Binding("home", "edge_column(-1)", "First column", show=False, id="table.first-column"),
-        Binding("end", "edge_column(1)", "Last column", show=False, id="table.last-column"),
-        Binding("ctrl+home", "edge_row(-1)", "First row", show=False, id="table.first-row"),
-        Binding("ctrl+end", "edge_row(1)", "Last row", show=False, id="table.last-row"),
-        Binding("enter", "choose", "Open", show=False, id="table.choose"),
-    ]
+    ACTIONS: ClassVar[tuple[Action, ...]] = (
+        Action("table.up", "Row up", "up,k", do="move(-1, 0)"),
+        Action("table.down", "Row down", "down,j", do="move(1, 0)"),
+        Action("table.left", "Column left", "left,h", do="move(0, -1)"),
+        Action("table.right", "Column right", "right,l", do="move(0, 1)"),
+        Action("table.page-up", "Page up", "pageup", do="page(-1)"),
+        Action("table.page-down", "Page down", "pagedown", do="page(1)"),
+        Action("table.first-column", "First column", "home", do="edge_column(-1)"),
+        Action("table.last-column", "Last column", "end", do="edge_column(1)"),
+        Action("table.first-row", "First row", "ctrl+home", do="edge_row(-1)"),
+        Action("table.last-row", "Last row", "ctrl+end", do="edge_row(1)"),
+        Action("table.choose", "Open what the cell stands for", "enter"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
 
     cells: reactive[CellGlyphs] = reactive(UNICODE, init=False, repaint=False)
     """Characters that cells are drawn with; set before `show`."""
