@@ -25,45 +25,52 @@ def seconds_per_unit(view: RunView, now: float) -> float | None:
     return spent / done if done and spent > 0 else None
 
 
-def run_progress(view: RunView, runs: Iterable[RunView], now: float) -> Progress:
+class Paces:
+    """Median seconds per unit of each likeness, over the runs that have any; made once a state."""
+
+    def __init__(self, runs: Iterable[RunView], now: float) -> None:
+        self._exact: dict[tuple[str | None, ...], list[float]] = {}
+        self._near: dict[tuple[str | None, ...], list[float]] = {}
+        for view in runs:
+            seconds = seconds_per_unit(view, now)
+            if seconds is not None:
+                key = like(view.run)
+                self._exact.setdefault(key, []).append(seconds)
+                self._near.setdefault(_near(key), []).append(seconds)
+
+    def of(self, view: RunView) -> float | None:
+        """Of the runs most like this one: same kind, models and devices, else same kind and devices."""
+        key = like(view.run)
+        pool = self._exact.get(key) or self._near.get(_near(key))
+        return median(pool) if pool else None
+
+
+def _near(key: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    kind, _, target_device, _, draft_device = key
+    return (kind, target_device, draft_device)
+
+
+def run_progress(view: RunView, paces: Paces, now: float) -> Progress:
     """Counted units of a run; what is left at the pace of like runs, itself included once it has one."""
     left = view.todo - view.done
-    pace = _pace(view, list(runs), now)
-    eta = None if pace is None else left * pace
-    if eta is not None and view.word == "running":
+    if left <= 0:
+        return Progress(view.done, view.todo, 0.0)
+    pace = paces.of(view)
+    if pace is None:
+        return Progress(view.done, view.todo, None)
+    eta = left * pace
+    if view.word == "running":
         # What has already gone into the unit that runs now.
-        spent = now - view.process_began - (view.done - view.process_done) * pace if pace else 0.0
-        eta = max(0.0, eta - max(0.0, min(spent, pace or 0.0)))
-    return Progress(view.done, view.todo, eta if left else 0.0)
+        spent = now - view.process_began - (view.done - view.process_done) * pace
+        eta -= max(0.0, min(spent, pace))
+    return Progress(view.done, view.todo, eta)
 
 
-def sweep_progress(runs: Iterable[RunView], now: float) -> Progress:
+def sweep_progress(runs: Iterable[RunView], paces: Paces, now: float) -> Progress:
     """Counted units of the sweep; the time left is unknown until every run still to come has a like one."""
-    views = list(runs)
-    wanted = [view for view in views if view.word != "refused"]
+    wanted = [view for view in runs if view.word != "refused"]
     done = sum(view.todo if view.over else view.done for view in wanted)
     total = sum(view.todo for view in wanted)
-    eta: float | None = 0.0
-    for view in wanted:
-        if not view.over and eta is not None:
-            own = run_progress(view, views, now).eta_s
-            eta = None if own is None else eta + own
-    return Progress(done, total, eta)
-
-
-def _pace(view: RunView, runs: list[RunView], now: float) -> float | None:
-    """Median seconds per unit of the runs most like this one: same kind, models and devices, else same
-    kind and devices."""
-    exact, near = [], []
-    own = like(view.run)
-    for other in runs:
-        seconds = seconds_per_unit(other, now)
-        if seconds is None:
-            continue
-        key = like(other.run)
-        if key == own:
-            exact.append(seconds)
-        elif (key[0], key[2], key[4]) == (own[0], own[2], own[4]):
-            near.append(seconds)
-    pool = exact or near
-    return median(pool) if pool else None
+    etas = [run_progress(view, paces, now).eta_s for view in wanted if not view.over]
+    known = [eta for eta in etas if eta is not None]
+    return Progress(done, total, sum(known) if len(known) == len(etas) else None)

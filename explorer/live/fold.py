@@ -319,6 +319,7 @@ class Fold:
         budget = self._plan.protocol.max_new_tokens if self._plan else 0
         current = next((view for view in views if view.id == self._current), None)
         rep = current.rep if current else None
+        paces = eta.Paces(views, now)
         return LiveState(
             sweep=folder or self._sweep,
             verdict=verdict,
@@ -328,8 +329,8 @@ class Fold:
             runs=views,
             current=self._current,
             rep_progress=eta.rep_progress(rep.metrics, budget) if rep else Progress(0, budget),
-            run_progress=eta.run_progress(current, views, now) if current else Progress(),
-            sweep_progress=eta.sweep_progress(views, now),
+            run_progress=eta.run_progress(current, paces, now) if current else Progress(),
+            sweep_progress=eta.sweep_progress(views, paces, now),
             runs_over=sum(view.over for view in views),
             results=results,
             notes=tuple(self._notes),

@@ -62,6 +62,8 @@ class ResultsLoader:
     def __init__(self, folder: Path, done: Callable[[], None], load: Load | None = None) -> None:
         self.rows: tuple[dict[str, Any], ...] = ()
         self.fault = ""
+        self.loads = 0
+        """How often the rows were derived: they are other ones each time."""
         self._folder, self._done, self._load = folder, done, load or from_store()
         self._wanted = threading.Event()
         self._stopped = False
@@ -89,4 +91,5 @@ class ResultsLoader:
                 self.rows, self.fault = tuple(self._load(self._folder)), ""
             except Exception as error:  # whatever the store meets in a damaged folder, the view goes on
                 self.fault = f"{type(error).__name__}: {error}"
+            self.loads += 1
             self._done()

@@ -84,6 +84,8 @@ class Tailer(threading.Thread):
         self._moment: int | None = None
         self._verdict = Verdict("unknown", "nothing read yet")
         self._looked = self._posted = 0.0
+        self._results_key: tuple[object, ...] = ()
+        self._results_made: tuple[Result, ...] = ()
         self._dirty = True
         self._behind = True
 
@@ -185,15 +187,8 @@ class Tailer(threading.Thread):
         state = fold.state(
             verdict, now, broken=self._reader.broken + self._reader.unknown, folder=self._folder.name
         )
-        runs = {view.id: view for view in state.runs}
-        rows: list[Result] = []
-        for row in self._loader.rows:
-            view = runs.get(str(row.get("run")))
-            if view is None or row.get("status") in ("queued", "running") or (replay and not view.over):
-                continue
-            rows.append(results.result(row, view.run))
         return Update(
-            msgspec.structs.replace(state, results=tuple(rows)),
+            msgspec.structs.replace(state, results=self._results(state, replay)),
             moment=moment,
             events=self._timeline.events,
             replay=replay,
@@ -201,6 +196,23 @@ class Tailer(threading.Thread):
             fault=self._loader.fault,
             reading=self._part_read() if self._behind else None,
         )
+
+    def _results(self, state: LiveState, replay: bool) -> tuple[Result, ...]:
+        """Rows of what is finished (in a replay: was); the same tuple as long as nothing has changed."""
+        loads, rows = self._loader.loads, self._loader.rows
+        over = frozenset(view.id for view in state.runs if view.over) if replay else None
+        key = (loads, len(state.runs), over)
+        if key != self._results_key:
+            runs = {view.id: view.run for view in state.runs}
+            self._results_key = key
+            self._results_made = tuple(
+                results.result(row, runs[str(row["run"])])
+                for row in rows
+                if row["run"] in runs
+                and row["status"] not in ("queued", "running")
+                and (over is None or row["run"] in over)
+            )
+        return self._results_made
 
     def _part_read(self) -> float | None:
         try:

@@ -1,6 +1,6 @@
 """What watching costs: bytes to the terminal, processor time, delay, and what a bad terminal can do.
 
-    python -m tests.benchmarks.bench_watch [--seconds 20] [--only rate,idle,delay,stall,close]
+    python -m tests.benchmarks.bench_watch [--seconds 20] [--only rate,idle,delay,stall,close,demo]
 
 The app runs in a real pseudo-terminal of 120x40. A second process appends events to a journal as a
 supervisor does, at the rate asked for, with bursts of one to four tokens, a rep of 128 tokens after the
@@ -36,6 +36,7 @@ from sweeps.events.journal import JournalReader
 from sweeps.events.writer import JournalWriter
 from sweeps.plan.model import Config, Plan, Prompt, Run
 from sweeps.spec.model import Protocol
+from sweeps.supervise import control
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.owner import HEARTBEAT_S, beat, myself
 
@@ -49,6 +50,8 @@ LIMITS = {
     "idle_bytes": 0,
     "delay_s": 0.35,
     "stall_gap_s": 0.5,
+    "demo_bytes_s": 15_000,
+    "demo_cpu": 0.08,
 }
 _ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|[=>78])")
 
@@ -345,6 +348,38 @@ def bench_close(data: Path) -> dict[str, float]:
     }
 
 
+def bench_demo(data: Path, seconds: float) -> dict[str, float]:
+    """The bundled sweep on the bundled models, for real, while it is watched."""
+    environment = {**os.environ, "SPECDEC_STATE": str(data / "state"), "SPECDEC_CONFIG": str(data / "config")}
+    command = [sys.executable, "-m", "explorer", "run", "sweeps/presets/demo.toml", "--detach"]
+    subprocess.run(
+        [*command, "--data", str(data)], cwd=ROOT, env=environment, check=True, capture_output=True
+    )
+    folder = SweepFolder(next(path.parent for path in data.glob("*/journal.jsonl")))
+    terminal = Terminal(data)
+    try:
+        terminal.read(5)
+        before, began, tokens = terminal.cpu(), time.time(), _tokens(folder)
+        count = terminal.read(seconds)
+        spent, took, tokens = terminal.cpu() - before, time.time() - began, _tokens(folder) - tokens
+    finally:
+        control.request(folder.control, control.STOP)
+        terminal.close()
+        until = time.time() + 20
+        while time.time() < until and "sweep_ended" not in folder.journal.read_text(encoding="utf-8")[-400:]:
+            time.sleep(0.2)
+    return {
+        "demo_tokens_s": round(tokens / took, 1),
+        "demo_bytes_s": round(count / took),
+        "demo_cpu": round(spent / took, 4),
+    }
+
+
+def _tokens(folder: SweepFolder) -> int:
+    events = JournalReader(folder.journal).drain()
+    return sum(len(ids) for event in events if isinstance(event, ev.Tokens) for ids in event.ids)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -352,7 +387,7 @@ def main() -> int:
     parser.add_argument("--generate", type=Path)
     parser.add_argument("--rate", type=float, default=30.0)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--only", default="rate,idle,delay,stall,close")
+    parser.add_argument("--only", default="rate,idle,delay,stall,close,demo")
     chosen = parser.parse_args()
     if chosen.generate:
         generate(SweepFolder(chosen.generate), chosen.rate, chosen.seconds)
@@ -369,6 +404,7 @@ def main() -> int:
         ],
         "stall": [bench_stall],
         "close": [bench_close],
+        "demo": [lambda data: bench_demo(data, max(30.0, chosen.seconds))],
     }
     missed = 0
     for name in chosen.only.split(","):

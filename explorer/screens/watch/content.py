@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from explorer.glyphs import Glyphs
 from explorer.live import eta
 from explorer.live.state import LiveState, Progress, Result, RunView
 from explorer.live.tailer import Update
-from explorer.screens.watch.format import UNKNOWN, clock, duration, fit, memory, number, percent
+from explorer.screens.watch.format import UNKNOWN, clock, duration, fit, memory, number, percent, ratio
 from explorer.widgets.line_pane import Line, line
 
 STYLES: dict[str, str] = {
@@ -106,26 +106,33 @@ def replay_text(update: Update, glyphs: Glyphs, width: int) -> str:
 # -- runs ---------------------------------------------------------------------------------------------
 
 
-def run_line(view: RunView, state: LiveState, selected: bool, width: int, glyphs: Glyphs) -> Line:
-    """One row of the run list: cursor, state, what it is, how far it is."""
+def run_line(view: RunView, results: Sequence[Result], selected: bool, width: int, glyphs: Glyphs) -> Line:
+    """One row of the run list: cursor, state, what it is, how far it is. `results` are the run's own."""
     mark = glyphs.cursor if selected else " "
     said = fit(word(view.word, glyphs), 11, glyphs.ellipsis)
     if view.word in ("running", "waiting", "cut off"):
         tail = f" {view.done}/{view.todo}"
     else:
-        tail = f" {speedup(view, state.results, glyphs)}"
+        tail = f" {speedup(view, results, glyphs)}"
     name = fit(view.short, width - len(mark) - len(said) - len(tail) - 2, glyphs.ellipsis)
     return line((mark, ""), (said, STYLES.get(view.word, "dim")), (f" {name}{tail}", ""))
 
 
 def speedup(view: RunView, results: Sequence[Result], glyphs: Glyphs) -> str:
     """The run's speed-up, or a plain run's rate: the mean over its prompts, which are told in the table."""
-    own = [result for result in results if result.run == view.id]
-    ratios = [result.speedup for result in own if result.speedup is not None]
+    ratios = [result.speedup for result in results if result.speedup is not None]
     if ratios and view.run.config.kind != "plain":
         return f"{sum(ratios) / len(ratios):.2f}{glyphs.times}"
-    rates = [result.tok_s for result in own if result.tok_s is not None]
+    rates = [result.tok_s for result in results if result.tok_s is not None]
     return f"{sum(rates) / len(rates):.1f} tok/s" if rates else ""
+
+
+def by_run(results: Iterable[Result]) -> dict[str, list[Result]]:
+    """Results of each run."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.run, []).append(result)
+    return found
 
 
 # -- the selected run ---------------------------------------------------------------------------------
@@ -166,7 +173,9 @@ def run_head(view: RunView | None, state: LiveState, glyphs: Glyphs, width: int)
 def _rep_text(view: RunView, state: LiveState, glyphs: Glyphs, bar: int) -> str:
     rep = view.rep
     if view.word == "running":
-        phase = f"{PHASES.get(view.phase, view.phase)} {duration(state.now - view.phase_began)}"
+        scoring = view.run.config.kind == "agreement" and view.phase == "decode"
+        doing = "scoring the baseline's text" if scoring else PHASES.get(view.phase, view.phase)
+        phase = f"{doing} {duration(state.now - view.phase_began)}"
         if rep is None or view.phase in ("import", "construct", "read"):
             return phase
     elif rep is None:
@@ -182,7 +191,7 @@ def _rep_text(view: RunView, state: LiveState, glyphs: Glyphs, bar: int) -> str:
 
 def _run_text(view: RunView, state: LiveState, glyphs: Glyphs, bar: int) -> str:
     unit = "passes" if view.run.config.kind == "agreement" else "reps"
-    progress = eta.run_progress(view, state.runs, state.now)
+    progress = eta.run_progress(view, eta.Paces(state.runs, state.now), state.now)
     text = f"run: {progress_text(progress, unit, glyphs, bar, state.verdict.live)}"
     if view.construct_s is not None:
         text += f" {glyphs.bullet} built in {number(view.construct_s, 1, 's')}"
@@ -248,7 +257,7 @@ def result_lines(results: Sequence[Result], state: LiveState, width: int, glyphs
         spread = f" {glyphs.plus_minus}{row.tok_s_sd:.{digits}f}" if row.tok_s_sd is not None else ""
         cells = [f"{row.tok_s:.{digits}f}{spread}", interval(row, glyphs), percent(row.acceptance)]
         cells += [number(row.tokens_per_round, 2)] * roomy
-        body = "".join(f"{text:>{size}}" for text, (_, size) in zip(cells, columns, strict=True))
+        body = "".join(f" {text:>{size - 1}}" for text, (_, size) in zip(cells, columns, strict=True))
         noisy = f" {glyphs.states['warned']}{' noisy' if roomy else ''}" if row.noisy else ""
         lines.append(line(start + body, (noisy, "warn")))
     if not roomy and any(row.noisy for row in results):
@@ -260,9 +269,9 @@ def interval(row: Result, glyphs: Glyphs) -> str:
     """`1.35× 1.30-1.41`: the speed-up with its 95 % interval; where there is none, the status says why."""
     if row.speedup is None:
         return UNKNOWN if row.status == "ok" else word(row.status, glyphs)
-    text = f"{row.speedup:.2f}{glyphs.times}"
+    text = f"{ratio(row.speedup)}{glyphs.times}"
     if row.speedup_lo is not None and row.speedup_hi is not None:
-        text += f" {row.speedup_lo:.2f}-{row.speedup_hi:.2f}"
+        text += f" {ratio(row.speedup_lo)}-{ratio(row.speedup_hi)}"
     return text
 
 

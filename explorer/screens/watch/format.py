@@ -33,6 +33,11 @@ def percent(value: float | None) -> str:
     return UNKNOWN if value is None else f"{100 * value:.1f} %"
 
 
+def ratio(value: float) -> str:
+    """Three digits: `1.35`, `13.1`, `113`."""
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
+
+
 def memory(megabytes: float | None) -> str:
     """`812 MB`, `3.4 GB`."""
     if megabytes is None:

@@ -30,6 +30,9 @@ from sweeps.supervise.folder import SweepFolder
 LOWER = ("results", "log", "errors")
 """Panes that share one place, of which one is shown."""
 
+NOTE_S = 8.0
+"""How long the status line says what was asked of the sweep."""
+
 NOTHING_S = 2.0
 """How often a screen without a sweep looks for one."""
 
@@ -83,6 +86,7 @@ class WatchScreen(PlaceScreen):
         self._lower = "results"
         self._note = ""
         self._told: Path | None = None
+        self._drawn_results: tuple[object, ...] = ()
         self._offered: tuple[object, ...] = ()
 
     # -- widgets --------------------------------------------------------------------------------------
@@ -222,10 +226,15 @@ class WatchScreen(PlaceScreen):
         runs = self.query_one(RunList)
         if _in_sight(runs):
             places = {run.id: place for place, run in enumerate(state.runs)}
+            results = content.by_run(state.results)
             runs.show_rows(
                 len(state.runs),
                 lambda index, selected: content.run_line(
-                    state.runs[index], state, selected, runs.size.width, glyphs
+                    state.runs[index],
+                    results.get(state.runs[index].id, ()),
+                    selected,
+                    runs.size.width,
+                    glyphs,
                 ),
                 cursor=places.get(view.id) if view else None,
             )
@@ -256,6 +265,10 @@ class WatchScreen(PlaceScreen):
             path = self._folder / "stderr" / f"{view.id}.log" if view and self._folder else None
             pane.follow(path, "this run has written nothing to its standard error")
         elif self._lower == "results":
+            drawn = (state.results, len(state.runs), pane.size.width)
+            if drawn == self._drawn_results and pane.lines:
+                return
+            self._drawn_results = drawn
             pane.show_lines(content.result_lines(state.results, state, pane.size.width, self.glyphs))
         else:
             pane.show_lines(content.error_lines(state, self.glyphs))
@@ -389,8 +402,17 @@ class WatchScreen(PlaceScreen):
         except OSError as error:
             self.notify(f"The request could not be left: {error}", severity="error")
             return
-        self._note = told
+        self._tell_for_a_while(told)
+
+    def _tell_for_a_while(self, note: str) -> None:
+        def forget() -> None:
+            if self._note == note:
+                self._note = ""
+                self._draw()
+
+        self._note = note
         self._draw()
+        self.set_timer(NOTE_S, forget)
 
     def action_skip(self) -> None:
         view = self.selected
