@@ -18,6 +18,8 @@ TITLES: Final[dict[ChartKind, str]] = {
     "budget": "where a round's time goes (ms)",
 }
 MOST_BARS: Final = 40
+MOST_LINES: Final = 8
+"""Lines of a chart that can still be told apart."""
 
 
 @dataclass(frozen=True)
@@ -77,26 +79,52 @@ def chart(frame: pl.DataFrame, kind: ChartKind) -> ChartData:
         return ChartData(title, note=f"These rows have no {kind}.")
     usable = _usable(frame, ["num_assistant_tokens", kind])
     note = _left_out(frame.height - usable.height)
-    devices = [
-        name
-        for name in ("target", "target_device", "draft", "draft_device", "path", "prompt")
-        if name in frame
-    ]
-    # The name of a line holds only what tells it from the others.
-    telling = [name for name in devices if usable[name].n_unique() > 1 or name == "draft_device"]
-    lines = []
-    for key, part in (
-        sorted(usable.group_by(telling), key=lambda item: str(item[0])) if telling else [((), usable)]
-    ):
-        name = " ".join("-" if value is None else str(value) for value in key) or kind
-        lines.append(
-            Line(name, tuple(_point(row, kind) for row in part.sort("num_assistant_tokens").to_dicts()))
-        )
+    groups, folded = _groups(usable)
+    lines = tuple(Line(name, tuple(_points(part, kind))) for name, part in groups)
+    if folded:
+        note += f" Medians over {' and '.join(folded)}, bars from the lowest to the highest value."
     level = 1.0 if kind == "speedup" else None
     noisy = int(usable["noisy"].cast(pl.Boolean).sum()) if "noisy" in usable.columns else 0
     if noisy:
-        note = f"{note} {noisy} of the drawn rows are noisy.".strip()
-    return ChartData(title, "NAT", kind, tuple(lines), level=level, note=note, rows=usable.height)
+        note += f" {noisy} of the drawn rows are noisy."
+    return ChartData(title, "NAT", kind, lines, level=level, note=note.strip(), rows=usable.height)
+
+
+def _groups(usable: pl.DataFrame) -> tuple[list[tuple[str, pl.DataFrame]], list[str]]:
+    """Rows by what their lines are called, and the columns over which lines were folded to keep them few.
+
+    The name of a line holds only what tells it from the others; its device always.
+    """
+    telling = [
+        name
+        for name in ("draft", "draft_device", "path", "target", "target_device", "sweep", "prompt")
+        if name in usable.columns and (usable[name].n_unique() > 1 or name == "draft_device")
+    ]
+    folded: list[str] = []
+    for name in ("prompt", "sweep", "path", "target_device", "target"):
+        if telling and usable.select(telling).n_unique() > MOST_LINES and name in telling:
+            telling.remove(name)
+            folded.append(name)
+    if not telling or usable.is_empty():
+        return ([("all", usable)] if usable.height else []), folded
+    found = [
+        (" ".join("-" if value is None else str(value) for value in key), part)
+        for key, part in usable.group_by(telling)
+    ]
+    return sorted(found, key=lambda item: item[0]), folded
+
+
+def _points(part: pl.DataFrame, kind: ChartKind) -> list[Point]:
+    """One point for each NAT: the row's own with its interval, or the median of several with their range."""
+    points = []
+    for (x,), rows in part.group_by("num_assistant_tokens"):
+        if rows.height == 1:
+            points.append(_point(rows.row(0, named=True), kind))
+        else:
+            values = rows[kind].cast(pl.Float64)
+            median, low, high = values.median(), values.min(), values.max()
+            points.append(Point(_number(x), _number(median), _known(low), _known(high)))
+    return sorted(points, key=lambda point: point.x)
 
 
 def _point(row: dict[str, object], kind: ChartKind) -> Point:

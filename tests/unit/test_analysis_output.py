@@ -115,6 +115,18 @@ def test_chart_has_a_line_for_each_device_with_intervals(runs: pl.DataFrame) -> 
     assert point.low < point.y < point.high
 
 
+def test_many_lines_are_folded_and_the_note_says_so(runs: pl.DataFrame) -> None:
+    prompts = pl.DataFrame(
+        {"prompt": [f"p{number}" for number in range(6)], "add": [0.01 * n for n in range(6)]}
+    )
+    many = runs.drop("prompt").join(prompts, how="cross").with_columns(pl.col("speedup") + pl.col("add"))
+    data = chart(many, "speedup")
+    assert len(data.lines) == 2
+    point = next(line for line in data.lines if "NPU" in line.name).points[0]
+    assert [point.y, point.low, point.high] == pytest.approx([0.765, 0.74, 0.79])
+    assert "Medians over prompt, bars from the lowest to the highest value." in data.note
+
+
 def test_doubtful_rows_are_not_drawn(runs: pl.DataFrame) -> None:
     doubtful = runs.with_columns(status=pl.lit("metric_suspect"))
     assert chart(doubtful, "speedup").lines == ()

@@ -62,7 +62,7 @@ class ExploreCore(PlaceScreen):
         """Filter, table, one line about the cell."""
         yield FilterLine(self._complete)
         yield Static(id="trail", markup=False)
-        yield FrameTable(id="table")
+        yield FrameTable(id="table", name="The table")
         yield InfoLine()
 
     def on_mount(self) -> None:
