@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.binding import BindingType
 from textual.filter import LineFilter
+from textual.screen import Screen
 
 from explorer import glyphs, keys, manners, messages, places, session
 from explorer.actions import SHELL, Acting, bindings, offers
 from explorer.palette import Actions
-from explorer.screens.base import PlaceScreen
+from explorer.screens.base import PendingPlace, PlaceScreen
 from explorer.styles import THEMES
 
 
@@ -46,16 +47,26 @@ class SpecdecApp(Acting, App[None]):
         self.session = session.load()
         self.keymap, self._key_faults = keys.load()
         self.set_keymap(self.keymap)
-        self._first = place or manners.first_place(self.session, data)
+        self._first = self.session.place = place or manners.first_place(self.session, data)
         for theme in THEMES:
             self.register_theme(theme)
         for name in places.MODES:
             self.add_mode(name, partial(places.make, name, self))
 
+    def get_default_screen(self) -> Screen[Any]:
+        """Header and keys of the first place: painted before that place is imported."""
+        return PendingPlace(self._first, "")
+
     def on_mount(self) -> None:
-        """Choose the theme, listen for signals, open the first place."""
+        """Choose the theme, listen for signals, open the first place after the first paint."""
         self.theme = self.session.theme if self.session.theme in self.available_themes else "specdec"
         manners.leave_on_signals(self)
+        if self.is_headless:  # Nobody waits for a first paint, and tests expect the place at once.
+            self._open_first()
+        else:
+            self.call_after_refresh(self._open_first)
+
+    def _open_first(self) -> None:
         self.action_go(self._first)
         manners.greet(self)
         for fault in self._key_faults:
