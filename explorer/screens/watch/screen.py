@@ -6,38 +6,34 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
-from textual.message import Message
 from textual.widget import Widget
 
 from explorer.actions import Action, bindings
 from explorer.live.state import LiveState, RunView
 from explorer.live.tailer import Tailer, Update
-from explorer.screens.base import NARROW, PlaceScreen
+from explorer.screens.base import NARROW
 from explorer.screens.watch import attach, content
-from explorer.screens.watch.dialogs import Ask, Details
+from explorer.screens.watch.asking import AskingScreen
+from explorer.screens.watch.dialogs import Details
 from explorer.widgets.line_pane import LinePane, ScrollPane
 from explorer.widgets.log_pane import LogPane
 from explorer.widgets.run_list import RunList
 from explorer.widgets.spark import Spark
 from explorer.widgets.status_line import StatusLine
 from explorer.widgets.token_tail import TokenTail
-from sweeps.supervise import control
 from sweeps.supervise.folder import SweepFolder
 
 LOWER = ("results", "log", "errors")
 """Panes that share one place, of which one is shown."""
 
-NOTE_S = 8.0
-"""How long the status line says what was asked of the sweep."""
-
 NOTHING_S = 2.0
 """How often a screen without a sweep looks for one."""
 
 
-class WatchScreen(PlaceScreen):
+class WatchScreen(AskingScreen):
     """Attached to one sweep; `data` is the folder of results, `sweep` a name or folder (None: the newest)."""
 
     PLACE = "watch"
@@ -76,15 +72,12 @@ class WatchScreen(PlaceScreen):
     def __init__(self, data: str | None = None, sweep: str | None = None) -> None:
         super().__init__()
         self._data, self._sweep = data, sweep
-        self._folder: Path | None = None
         self._tailer: Tailer | None = None
-        self._newest: Update | None = None
         self._shown: Update | None = None
         self._paused = False
         self._follow = True
         self._selected: str | None = None
         self._lower = "results"
-        self._note = ""
         self._told: Path | None = None
         self._drawn_results: tuple[object, ...] = ()
         self._offered: tuple[object, ...] = ()
@@ -369,101 +362,6 @@ class WatchScreen(PlaceScreen):
     def what_if_rows(self) -> Sequence[dict[str, Any]]:
         view, update = self.selected, self._shown
         return [row for row in update.rows if row.get("run") == view.id] if view and update else []
-
-    # -- requests to the sweep ------------------------------------------------------------------------
-
-    def why_not(self, action: str) -> str:
-        """Reasons from the newest state, not from a paused or replayed one."""
-        verb = action.partition(".")[2]
-        state = self._newest.state if self._newest else None
-        if not action.startswith("watch."):
-            return super().why_not(action)
-        if verb in ("older", "newer", "detach", "results", "log", "errors"):
-            return ""
-        if state is None:
-            return "there is no sweep to watch"
-        if verb in ("skip", "stop", "stop-after") and not state.verdict.live:
-            return f"the sweep is {state.verdict.word}"
-        if verb == "skip":
-            view = self.selected
-            return "this run is over" if view is not None and view.over else ""
-        if verb == "retry":
-            if state.verdict.live:
-                return "the sweep is running"
-            if not any(view.word in ("failed", "cut off", "skipped", "cancelled") for view in state.runs):
-                return "nothing has failed"
-        return ""
-
-    def _request(self, name: str, told: str) -> None:
-        if self._folder is None:
-            return
-        try:
-            control.request(SweepFolder(self._folder).control, name)
-        except OSError as error:
-            self.notify(f"The request could not be left: {error}", severity="error")
-            return
-        self._tell_for_a_while(told)
-
-    def _tell_for_a_while(self, note: str) -> None:
-        def forget() -> None:
-            if self._note == note:
-                self._note = ""
-                self._draw()
-
-        self._note = note
-        self._draw()
-        self.set_timer(NOTE_S, forget)
-
-    def action_skip(self) -> None:
-        view = self.selected
-        if view is not None and self._folder is not None:
-            self._request(f"skip-{view.id}", f"asked to skip {view.label}")
-
-    def action_stop_after(self) -> None:
-        self._request(control.STOP_AFTER_RUN, "asked to stop after this run")
-
-    def action_stop(self) -> None:
-        question = Ask("Stop the sweep now?", "The run that runs is ended; what is measured stays.")
-        self.app.push_screen(question, self._stop_answered)
-
-    def _stop_answered(self, yes: bool | None) -> None:
-        if yes:
-            self._request(control.STOP, "asked to stop now")
-
-    def action_retry(self) -> None:
-        if self._folder is not None:
-            self._note = "taking the sweep up again"
-            self._draw()
-            self._start_again(SweepFolder(self._folder))
-
-    @work(thread=True, exclusive=True, group="watch-retry", exit_on_error=False)
-    def _start_again(self, folder: SweepFolder) -> None:
-        """A detached supervisor takes seconds to say that it lives: not in the app's loop."""
-        from sweeps.supervise.detach import NotStarted, start_detached
-
-        try:
-            start_detached(folder, retry_failed=True)
-        except (NotStarted, OSError) as error:
-            self.post_message(self.Retried(str(error)))
-        else:
-            self.post_message(self.Retried(""))
-
-    class Retried(Message):
-        """The sweep was taken up again, or why not."""
-
-        def __init__(self, fault: str) -> None:
-            self.fault = fault
-            super().__init__()
-
-    @on(Retried)
-    def _retried(self, message: Retried) -> None:
-        self._note = ""
-        if message.fault:
-            self.notify(f"The sweep was not taken up again: {message.fault}", severity="error", timeout=10)
-        self._draw()
-
-    async def action_detach(self) -> None:
-        await self.app.action_quit()
 
 
 def _in_sight(widget: Widget) -> bool:
