@@ -121,6 +121,9 @@ class RepDone(Event, tag="rep_done", frozen=True, kw_only=True):
     result_ids_equal: bool = True
     """The streamed ids are the returned ids."""
     finish: str = ""
+    past_stop: int = 0
+    """Tokens after a stop token, where stop tokens count: the stateful engine sees one only at the end of
+    a burst."""
     end_calls: int = 0
     """`end()` calls of the streamer: 2 on continuous batching, 1 elsewhere."""
     draft_us: list[float] = []
@@ -160,6 +163,18 @@ class Agreement(Event, tag="agreement", frozen=True, kw_only=True):
     """Logit of the first minus that of the second choice: near 0 is a near tie."""
     took_s: float = 0.0
     openvino: str = ""
+
+
+class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
+    """How long the target takes for 1, 2, 3 ... new tokens behind a prompt, outside any pipeline: what a
+    verify costs by its width, before a speculative run."""
+
+    run: str
+    prompt: str
+    ms: dict[str, list[float]]
+    """Width (as text, for JSON) -> inference times in milliseconds, in order, the first dropped."""
+    trim_ms: list[float] = []
+    """Times to cut the last tokens off the key-value cache again, as after a mismatched round."""
 
 
 class WorkerError(Event, tag="worker_error", frozen=True, kw_only=True):
@@ -216,6 +231,7 @@ AnyEvent = (
     | RepDone
     | Sample
     | Agreement
+    | VerifyWidths
     | WorkerError
     | RunEnded
     | Log

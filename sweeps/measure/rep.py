@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from sweeps.events.types import RepDone
-from sweeps.measure.guards import Problem, check_rep, check_timers, reason_of, spoiled
+from sweeps.measure.guards import Problem, check_decode, check_rep, check_timers, reason_of, spoiled
 from sweeps.measure.library import disagreements
 from sweeps.measure.proposals import Rule, entries, replay, rule_of, split_draft
 from sweeps.plan.model import Run
@@ -93,6 +93,8 @@ def measure(done: RepDone, run: Run, budget: int, genai: str = "") -> RepMetrics
     decode_us = bursts[-1] - bursts[0] if len(bursts) > 1 else None
     verify_us = sum(done.verify_us[1:]) if len(done.verify_us) == len(sizes) and speculates else None
     problems += check_timers(done.wall_us, sum(done.draft_us), sum(done.verify_us))
+    if decode_us is not None and not problems:
+        problems += check_decode(decode_us, _computed_us(done, run, counts, verify_us))
     finish = _finish(done, run, tokens, budget)
     status, reason = _judge(done, run, problems, counts, (tokens, budget, finish))
     per_token = decode_us / (tokens - 1) / 1000 if decode_us and tokens > 1 else None
@@ -110,6 +112,8 @@ def measure(done: RepDone, run: Run, budget: int, genai: str = "") -> RepMetrics
         "first_round_ms": (bursts[1] - bursts[0]) / 1000 if speculates and len(bursts) > 1 else None,
     }
     notes = [counts.note] if counts.note else []
+    if done.past_stop:
+        notes.append(f"went on past the end of text inside a burst: {done.past_stop} tokens follow it")
     notes += disagreements(done, values, genai)
     for column in spoiled(problem.name for problem in problems):
         if column in values:
@@ -125,6 +129,17 @@ def measure(done: RepDone, run: Run, budget: int, genai: str = "") -> RepMetrics
         by_round=() if problems else _rounds(done, counts),
         **values,  # type: ignore[arg-type]
     )
+
+
+def _computed_us(done: RepDone, run: Run, counts: _Counts, verify_us: float | None) -> float:
+    """The library's own time for what came after the first token; 0 where it is not known.
+
+    Its time per token is that of this very call without a draft (seen on every engine); with one it
+    freezes at the first call on the stateful path, while the raw lists go on.
+    """
+    if run.config.kind == "speculative":
+        return 0.0 if verify_us is None else verify_us + (counts.draft_us or 0.0)
+    return max(done.library.get("tpot_ms", 0.0), 0.0) * 1000 * (len(done.token_ids) - 1)
 
 
 def _count(done: RepDone, run: Run, budget: int) -> _Counts:

@@ -21,6 +21,7 @@ class Measurer:
         self._genai, self._pipeline, self._config = genai, pipeline, config
         self._channel, self._job = channel, job
         self._slicer = Slicer()
+        self._stops = frozenset() if job.ignore_eos else {config.eos_token_id, *config.stop_token_ids}
         self._calls = 0
 
     def rep(self, prompt: str, inputs: Any, number: int, warmup: bool) -> None:
@@ -57,6 +58,9 @@ class Measurer:
                 token_ids=ids,
                 result_ids_equal=list(result.tokens[0]) == ids,
                 finish=str(getattr(reasons[0], "name", reasons[0])) if reasons else "",
+                past_stop=next(
+                    (len(ids) - 1 - at for at, token in enumerate(ids) if token in self._stops), 0
+                ),
                 end_calls=streamer.end_calls,
                 draft_us=draft,
                 verify_us=verify,

@@ -28,6 +28,7 @@ BROKEN: dict[str, dict[str, Any]] = {
     "ids_differ": {"result_ids_equal": False},
     "clock_backwards": {"burst_us": [*CLEAN.burst_us[:-2], CLEAN.burst_us[-1], CLEAN.burst_us[-2]]},
     "ttft_not_positive": {"burst_us": [-170, *CLEAN.burst_us[1:]]},
+    "first_burst_late": {"burst_us": [at // 4 + 90_000 for at in CLEAN.burst_us], "wall_us": 200_000},
     "timers_over_wall": {"verify_us": [4000.0] + [90_000.0] * (len(CLEAN.burst_sizes) - 1)},
 }
 

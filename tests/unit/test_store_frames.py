@@ -178,7 +178,7 @@ def test_a_round_budget_that_misses_the_measured_speedup_is_suspect(results: Pat
         kit.rep(
             CB,
             n,
-            verify_us=[0.0] + [12_000.0] * 11,
+            verify_us=[0.0] + [9_000.0] * 11,
             burst_us=[80_000 + 10_000 * i for i in range(12)],
             wall_us=190_200,
         )
