@@ -1,12 +1,33 @@
-"""The cost model: how much faster a target gets with a draft, from terms measured apart.
+"""The cost model: how much faster a target gets with a draft, predicted from terms measured apart.
 
-Model. A call of `budget` tokens is a prefill (first token) and rounds. A round proposes c tokens by the
-path's rule (`rules`), m are accepted, m + 1 tokens come out. Its time is c draft inferences, one verify
-of c + 1 tokens and a rest; so the time of a call is linear in a few counts (rounds, proposals, whole
-rounds, rounds by width), and the speed-up is (budget - 1) T over it, T being the target alone on the same
-path (`params`).
+A call of `budget` tokens is a prefill, which gives the first token, and rounds. A round proposes c tokens
+by its path's rule (`rules`), m of them are accepted, and m + 1 tokens come out. Its time is
 
-Counts come, best first, from the agreement string of the draft with the target's own text (`agreement`:
-under greedy decoding a proposal is only ever judged after a true prefix, so one bit per position decides
-every NAT), from acceptance by place in the round, or from one alpha (`chance`, exact for finite budgets).
+    draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]      draft
+    + verify_base + verify_slope c                                                      verify
+    + rest + rest_proposal c + rest_mismatch [a proposal was refused]                   rest
+
+and a call costs some more once (the draft's prefill; cut rounds at its end). So the time of a call is linear
+in a few counts - rounds, proposals, whole rounds, refused rounds, rounds by width - and
+
+    speed-up = (budget - 1) T / time of all rounds,    T = the target alone per token, on the same path.
+
+Counts (`evidence`), best first: by replay of the agreement string (`agreement`: under greedy decoding a
+proposal is only ever judged after a true prefix, so one bit a position decides every NAT); by replay of the
+n-gram search for prompt lookup (`lookup`); by acceptance by place in the round; by one alpha. Chance is
+exact for finite budgets (`chance`): the state (tokens remaining, k) is carried forward, so the stateful
+rule's start at its seed, its drift and the cut rounds at the end are in it.
+
+Terms (`terms`): robust Bayesian regressions on the rounds, with standard errors; for a pair that was not
+run, lent by its neighbours (`calibrate`). An interval (`predict`) adds up what is not known: terms,
+acceptance, measurement, model. `validate` predicts measured rows from others, beside the published formulas.
+
+Sources: Leviathan et al. 2023 (arXiv 2211.17192) for tau and the speed-up at a fixed k; SmartSpec/TurboSpec
+(arXiv 2406.14066) and MagicDec (arXiv 2408.11049) for a verify time linear in k. The stateful chain, the
+finite budgets and the replay are worked out here.
+
+Limits: greedy decoding and batch 1; a near tie may lead a run's text away from the string's, and then the
+counts are another text's (the interval allows for it); a confidence threshold (`cb`) is not modelled; round
+times do not depend on the position in the text, so a context that grows far beyond the prompt is not seen;
+the default shares of T (`terms.default_prior`) matter only where no round of a pair was seen.
 """

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sweeps.costmodel.chance import Profile
+from sweeps.costmodel.chance import Profile, expected_many
 from sweeps.costmodel.params import Params, profile, speedup, total_ms, verify_at
 from sweeps.costmodel.predict import Prediction
 
@@ -33,16 +33,18 @@ def break_even_draft_ms(params: Params, nat: int) -> float:
 
 def break_even_alpha(params: Params, nat: int) -> float | None:
     """The acceptance (alpha) at which the speed-up is 1; None: not even with every proposal accepted, 0.0
-    when nothing need be accepted. The speed-up grows with alpha, so bisection finds it."""
-    on = replace(params, bits=None, conditional=(), alpha=1.0)
-    if speedup(on, nat) < 1.0:
-        return None
+    when nothing need be accepted. The speed-up grows with alpha, so narrowing a bracket finds it."""
     low, high = 0.0, 1.0
-    if speedup(replace(on, alpha=0.0), nat) >= 1.0:
-        return 0.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if speedup(replace(on, alpha=middle), nat) < 1.0 else (low, middle)
+    for _ in range(4):  # each pass narrows the bracket 128 times
+        alpha = np.linspace(low, high, 129)
+        counts = expected_many(alpha, params.rule, nat, params.budget)
+        wins = counts.tokens * params.target_ms >= total_ms(params, counts)
+        if not wins.any():
+            return None if high == 1.0 else high
+        first = int(np.argmax(wins))
+        if first == 0:
+            return low
+        low, high = float(alpha[first - 1]), float(alpha[first])
     return (low + high) / 2
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sweeps.costmodel.chance import Floats
-from sweeps.costmodel.terms import Fit, Key, Prior, default_prior
+from sweeps.costmodel.terms import LOOKUP, Fit, Key, Prior, default_prior
 
 WEIGHT = 1.0
 """Pairs that a default is worth."""
@@ -109,7 +109,7 @@ class Calibration:
             if (d.key.target, d.key.target_device, d.key.path) == (key.target, key.target_device, key.path)
         ]
         # A draft that really drafts says more about the loop than prompt lookup does.
-        near = [d for d in near if d.key.draft != "prompt lookup"] or near
+        near = [d for d in near if d.key.draft != LOOKUP] or near
         near = [d for d in near if d.key.draft_device == key.draft_device] or near
         table: tuple[tuple[int, float], ...] = ()
         first = call_rel = 0.0
@@ -121,7 +121,7 @@ class Calibration:
             own = np.mean([np.diag(d.fit.cov)[3:] for d in near], axis=0)
             sd[3:] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[3:])) ** 2)
             d0 = theta[0]
-            shares = [d.fit.theta[1:3] / max(d.fit["draft"], 1e-9) for d in near if d.fit["draft"] > 0]
+            shares = [d.fit.theta[1:3] / max(d.fit["draft"], 1e-9) for d in near if d.key.draft != LOOKUP]
             if shares and d0 > 0:
                 # Two draft steps of overhead are as many of another draft's.
                 theta[1:3] = np.mean(shares, axis=0) * d0
@@ -135,7 +135,20 @@ class Calibration:
             call_rel = float(np.mean([d.fit.call_rel for d in near]))
             names = ", ".join(sorted({f"{d.key.draft} on {d.key.draft_device}" for d in near}))
             source = f"borrowed from {names}; {prior.source}"
-        return Fit(theta, np.diag(sd**2), 0, (0, 0), table, first, call_rel, target_ms, source)
+        verify = [d.fit.mean_verify_ms * target_ms / d.target_ms for d in near if d.fit.mean_verify_ms]
+        return Fit(
+            theta,
+            np.diag(sd**2),
+            0,
+            (0, 0),
+            table,
+            first,
+            call_rel,
+            target_ms,
+            source=source,
+            mean_draft_ms=float(theta[0]) if verify else None,
+            mean_verify_ms=float(np.mean(verify)) if verify else None,
+        )
 
 
 def update(prior: Prior, rows: Sequence[tuple[Floats, float, float]]) -> Fit:

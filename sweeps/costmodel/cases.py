@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sweeps.costmodel.terms import Key
+from sweeps.costmodel.terms import LOOKUP, Key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +45,11 @@ class Case:
     max_ngram: int | None
 
     @property
+    def shares_device(self) -> bool:
+        """The draft computes where the target does: what slows the one down slows the other down."""
+        return self.emulated or self.key.draft_device == self.key.target_device
+
+    @property
     def same_text(self) -> bool:
         """Its text is the baseline's, as far as is known."""
         return self.same_prefix is not None and self.same_prefix >= self.budget
@@ -74,7 +79,7 @@ def cases(runs: pl.DataFrame) -> list[Case]:
         key = Key(
             row["target"],
             row["target_device"],
-            "prompt lookup" if lookup else row["draft"],
+            LOOKUP if lookup else row["draft"],
             row["target_device"] if lookup else row["draft_device"],
             row["path"],
         )
@@ -101,6 +106,45 @@ def cases(runs: pl.DataFrame) -> list[Case]:
             )
         )
     return out
+
+
+def planned(
+    key: Key,
+    nat: int,
+    prompt: str,
+    budget: int,
+    target_ms: float,
+    draft_alone_ms: float | None,
+    *,
+    emulated: bool = False,
+    max_ngram: int | None = None,
+) -> Case:
+    """A row that is not run yet, to be predicted: its speed-up is nan, and nothing may learn from it.
+
+    Args:
+        target_ms: T of the baseline of the key's path (`target_alone`).
+        draft_alone_ms: the draft standing alone on its device (`draft_alone`).
+    """
+    return Case(
+        sweep="",
+        run="",
+        kind="prompt-lookup" if key.draft == LOOKUP else "speculative",
+        key=key,
+        nat=nat,
+        prompt=prompt,
+        budget=budget,
+        speedup=math.nan,
+        target_ms=target_ms,
+        noise_rel=0.0,
+        draft_alone_ms=draft_alone_ms,
+        acceptance=None,
+        tokens_per_round=None,
+        draft_ms=None,
+        verify_ms=None,
+        same_prefix=None,
+        emulated=emulated,
+        max_ngram=max_ngram,
+    )
 
 
 def _noise(row: dict[str, Any]) -> float:

@@ -4,7 +4,8 @@
    traced from other runs (another NAT, another device). Each is replayed and the counts are averaged, since
    nobody knows beforehand whether the text will be the baseline's or leave it as that run's did.
 2. Acceptance by place, pooled over the other prompts of the same target and draft.
-3. The acceptance r that the row itself reports (tables without rounds), inverted through the exact rule.
+3. Only in a table without any rounds: the acceptance r that the row itself reports, inverted through the
+   exact rule. That is no prediction of the acceptance, and `acceptance_from` says so.
 4. Acceptance by place pooled over everything else: a guess, with an interval to match.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ import numpy as np
 from sweeps.costmodel import lookup
 from sweeps.costmodel.agreement import merge, trace
 from sweeps.costmodel.cases import Case
-from sweeps.costmodel.chance import Profile, expected
+from sweeps.costmodel.chance import Floats, Profile, expected_many
 from sweeps.costmodel.params import Params, profile
 from sweeps.costmodel.predict import chance_rel, mean_profile
 from sweeps.costmodel.rules import Rounds, Rule, rule_of
@@ -142,7 +144,7 @@ class Evidence:
             return self._pooled(
                 case, same, BETWEEN_PROMPTS, f"by place, pooled over {len(same)} other rows of the draft"
             )
-        if case.acceptance is not None:
+        if case.acceptance is not None and not self.traced:
             alpha = alpha_from_acceptance(case.acceptance, rule, own_nat, case.budget)
             on = Params(1.0, 0.0, 1.0, path=rule, budget=case.budget, alpha=alpha)
             return Source(profile(on, case.nat), 0.01, "the row's own acceptance")
@@ -246,12 +248,15 @@ def padded(counts: Profile, nat: int) -> Profile:
 
 def alpha_from_acceptance(r: float, rule: Rule, nat: int, budget: int) -> float:
     """The constant alpha that gives r = accepted / proposals under the exact rule and budget."""
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        here = float(expected(np.array([middle]), rule, nat, budget).acceptance[0])
-        low, high = (middle, high) if here < r else (low, middle)
-    return (low + high) / 2
+    alpha, found = _acceptance_curve(rule, nat, budget)
+    return float(np.interp(r, found, alpha))
+
+
+@lru_cache(maxsize=64)
+def _acceptance_curve(rule: Rule, nat: int, budget: int) -> tuple[Floats, Floats]:
+    """(alphas, r at each): r grows with alpha."""
+    alpha = np.linspace(0.0, 1.0, 2049)
+    return alpha, expected_many(alpha, rule, nat, budget).acceptance
 
 
 def _unseen(bits: str) -> float:

@@ -58,7 +58,7 @@ class Params:
     draft_round_ms: float = 0.0
     """Draft time per round whatever it proposes."""
     first_round_ms: float = 0.0
-    """What round 1 costs more than another: the draft's prefill."""
+    """What a call costs more than its rounds: the draft's prefill in round 1, cut rounds at the end."""
     verify_ms: tuple[tuple[int, float], ...] = ()
     """Measured verify times, (proposals, ms), ascending; they win over base and slope, which go on beyond
     the measured widths."""
@@ -131,6 +131,8 @@ def profile(params: Params, nat: int) -> Profile:
 def _profile(
     bits: str | None, conditional: tuple[float, ...], alpha: float | None, rule: Rule, nat: int, budget: int
 ) -> Profile:
+    if bits is None and not conditional and alpha is not None:
+        return _single(chance.expected_many(np.array([alpha]), rule, nat, budget))
     by_place = np.array(conditional or ((alpha,) if alpha is not None else ()), dtype=float)
     if bits is not None:
         rounds = replay(bits, rule, nat, budget)

@@ -59,23 +59,23 @@ def params_from(
 ) -> Params:
     """Params on fitted terms; the acceptance is still to be set.
 
-    Verify times are scaled to the baseline at hand: `fit.level_target_ms` is the one they were learned
-    beside (another prompt length, a warmer machine).
+    Times are scaled to the baseline at hand: `fit.level_target_ms` is the one they were learned beside
+    (another prompt length, a warmer machine). The draft's only where it shares the target's device.
     """
     scale = target_ms / fit.level_target_ms if fit.level_target_ms else 1.0
-    draft = fit["draft"]
+    of_draft = scale if fit.draft_level_too else 1.0
     return Params(
         target_ms=target_ms,
-        draft_ms=draft,
+        draft_ms=fit["draft"] * of_draft,
         verify_base_ms=fit["verify_base"] * scale,
         verify_slope_ms=fit["verify_slope"] * scale,
-        rest_ms=fit["rest"],
-        rest_proposal_ms=fit["rest_proposal"],
-        rest_mismatch_ms=fit["rest_mismatch"],
+        rest_ms=fit["rest"] * scale,
+        rest_proposal_ms=fit["rest_proposal"] * scale,
+        rest_mismatch_ms=fit["rest_mismatch"] * scale,
         path=path,
         budget=budget,
-        catch_up=fit["catch_up"] / draft if draft > 0 else 0.0,
-        draft_round_ms=fit["draft_round"],
+        catch_up=fit["catch_up"] / fit["draft"] if fit["draft"] > 0 else 0.0,
+        draft_round_ms=fit["draft_round"] * of_draft,
         first_round_ms=fit.first_round_ms,
         verify_ms=tuple((width, ms * scale) for width, ms in fit.table),
         provenance={**dict.fromkeys(PARAM_TERMS, fit.source), **provenance},

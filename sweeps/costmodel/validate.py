@@ -8,24 +8,21 @@ Baselines and drafts alone are no speculative rows and may always be used, and s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sweeps.costmodel import formulas
-from sweeps.costmodel.answers import TIE, Measured, why
-from sweeps.costmodel.calibrate import Calibration, Donor, update
-from sweeps.costmodel.cases import Case, cases, of_runs
-from sweeps.costmodel.evidence import Evidence, Source, Texts, Traced, traces
+from sweeps.costmodel.answers import Measured, why
+from sweeps.costmodel.cases import Case
+from sweeps.costmodel.evidence import Source, Texts
+from sweeps.costmodel.model import Model, Tables, tables, train
 from sweeps.costmodel.params import Params, total_ms
-from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
-from sweeps.costmodel.terms import Fit, Key, Prior, RoundTable, features, fit, round_table
+from sweeps.costmodel.terms import Fit
 
 HoldOut = Literal["run", "nat", "draft", "device", "prompt"]
-NATS: Final = range(1, 11)
-"""NATs among which the best is looked for."""
 
 
 class Split(NamedTuple):
@@ -52,128 +49,6 @@ def splits(
     value = by[hold_out]
     values = list(dict.fromkeys(value(c) for c in found))
     return [Split([c for c in found if value(c) != v], [c for c in found if value(c) == v]) for v in values]
-
-
-@dataclass(frozen=True)
-class Model:
-    """Fitted on some cases; predicts any."""
-
-    calibration: Calibration
-    fits: Mapping[Key, Fit]
-    evidence: Evidence
-    noise_rel: float
-    """Median relative standard error of the measured speed-ups."""
-
-    def fit_of(self, case: Case) -> Fit:
-        """The pair's own fit, or what the other pairs lend."""
-        own = self.fits.get(case.key)
-        if own is not None:
-            return own
-        return self.calibration.borrow(case.key, case.target_ms, _alone(case))
-
-    def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
-        """Terms for a case, with a provenance for each."""
-        terms = self.fit_of(case)
-        notes = {"target_ms": "measured: the baseline of the same path", "acceptance": source.words}
-        return params_from(terms, case.target_ms, case.key.path, case.budget, notes), terms
-
-    def predict(self, case: Case) -> Prediction:
-        """The case's speed-up, from everything but itself."""
-        source = self.evidence.source(case)
-        params, terms = self.params(case, source)
-        spread = Spread(
-            target=0.0,  # the baseline is the same one in the measured speed-up: its noise is in `noise`
-            acceptance=source.rel,
-            noise=float(np.hypot(case.noise_rel or self.noise_rel, terms.call_rel)),
-            model=MODEL_REL,
-        )
-        return from_counts(params, source.counts, spread, terms)
-
-    def best_nat(self, case: Case) -> tuple[int, float]:
-        """(NAT, speed-up): the smallest within 1 % of the best for this case's pair and prompt; 0: none."""
-        scored = {0: 1.0}
-        for nat in NATS:
-            source = self.evidence.source(case, nat)
-            params, _ = self.params(case, source)
-            scored[nat] = float(source.counts.tokens * params.target_ms / total_ms(params, source.counts))
-        top = max(scored.values())
-        nat = min(n for n, value in scored.items() if value >= top * (1 - TIE))
-        return nat, scored[nat]
-
-
-def _alone(case: Case) -> float | None:
-    # Prompt lookup has no draft: a vanishing time keeps every draft term at 0.
-    return 1e-6 if case.kind == "prompt-lookup" else case.draft_alone_ms
-
-
-class Tables(NamedTuple):
-    """What a validation reads, made once."""
-
-    cases: list[Case]
-    rounds: Mapping[tuple[str, str, str], RoundTable]
-    traced: Mapping[tuple[str, str, str], Traced]
-
-
-def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
-    """Cases, their rounds as arrays, and the strings that their rounds reveal."""
-    found = cases(runs)
-    frame = of_runs(rounds, found)
-    whole = round_table(frame)
-    places = _places(frame)
-    parts: dict[tuple[str, str, str], RoundTable] = {}
-    for place, index in places.items():
-        parts[place] = RoundTable(*(column[index] for column in whole))
-    budgets = {(c.sweep, c.run, c.prompt): c.budget for c in found}
-    return Tables(found, parts, traces(frame, budgets))
-
-
-def _places(frame: pl.DataFrame) -> dict[tuple[str, str, str], Any]:
-    """Row numbers of `round_table` by (sweep, run, prompt): the same order as it sorts by."""
-    order = frame.filter(pl.col("round") >= 1).sort("sweep", "run", "prompt", "rep", "round")
-    rows = order.with_row_index("row").group_by("sweep", "run", "prompt", maintain_order=True).agg("row")
-    return {(s or "", r or "", p or ""): np.array(index) for s, r, p, index in rows.iter_rows()}
-
-
-def train(
-    known: Tables,
-    chosen: Sequence[Case],
-    strings: Mapping[tuple[str, str, str], str] | None = None,
-    texts: Texts | None = None,
-) -> Model:
-    """The model as it stands when only the chosen cases have been run."""
-    evidence = Evidence(chosen, known.traced, strings or {}, texts or Texts())
-    fits: dict[Key, Fit] = {}
-    donors: list[Donor] = []
-    calibration = Calibration()
-    for key in dict.fromkeys(c.key for c in chosen):
-        mine = [c for c in chosen if c.key == key]
-        alone = next((a for c in mine if (a := _alone(c)) is not None), None)
-        level = float(np.mean([c.target_ms for c in mine]))
-        prior = calibration.prior(key, level, alone)
-        parts = [t for c in mine if (t := known.rounds.get((c.sweep, c.run, c.prompt))) is not None]
-        if parts:
-            joined = RoundTable(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-            fits[key] = fit(joined, prior, level, f"measured: rounds of NAT {_listed(mine)}")
-        else:
-            fits[key] = _from_totals(mine, prior, evidence)
-        donors.append(Donor(key, fits[key], level, alone))
-        calibration = Calibration(tuple(donors))
-    noise = [c.noise_rel for c in chosen if c.noise_rel > 0]
-    return Model(calibration, fits, evidence, float(np.median(noise)) if noise else 0.02)
-
-
-def _listed(some: Sequence[Case]) -> str:
-    return ", ".join(str(nat) for nat in sorted({c.nat for c in some}))
-
-
-def _from_totals(mine: Sequence[Case], prior: Prior, evidence: Evidence) -> Fit:
-    rows = []
-    for case in mine:
-        counts = evidence.source(case).counts
-        rows.append(
-            (features(counts), counts.tokens * case.target_ms / case.speedup, max(case.noise_rel, 0.005))
-        )
-    return update(prior, rows)
 
 
 def validate(
@@ -270,10 +145,10 @@ def published(case: Case, terms: Fit) -> dict[str, float | None]:
         return out
     out["leviathan_r"] = formulas.leviathan_r(r, case.nat, draft, case.target_ms)
     out["leviathan_alpha"] = formulas.leviathan_alpha(r, case.nat, draft, case.target_ms)
-    if case.draft_ms is not None and case.verify_ms is not None:
-        out["round_budget"] = formulas.round_budget(
-            r, case.nat, case.draft_ms, case.verify_ms, case.target_ms
-        )
+    in_loop = case.draft_ms if terms.mean_draft_ms is None else terms.mean_draft_ms
+    verify = case.verify_ms if terms.mean_verify_ms is None else terms.mean_verify_ms
+    if in_loop is not None and verify is not None:
+        out["round_budget"] = formulas.round_budget(r, case.nat, in_loop, verify, case.target_ms)
     base, slope = terms["verify_base"], terms["verify_slope"]
     out["linear_verify"] = formulas.linear_verify(r, case.nat, draft, base, slope, case.target_ms)
     return out
