@@ -17,6 +17,9 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
+        if hasattr(os, "fchmod"):
+            # mkstemp makes the file private; another login may watch a sweep as far as the folder allows.
+            os.fchmod(handle, 0o666 & ~_umask())
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -27,6 +30,12 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def write_text(path: Path, text: str) -> None:

@@ -30,14 +30,14 @@ def needs(config: Config) -> Needs:
     """The plain runs of a configuration; a plain run needs none.
 
     On the NPU there is one engine, so `baseline` and `baseline_default` are the same run there.
-    `agreement` needs the target's own text (under PA, the engine whose rounds it foretells best) and
+    `agreement` needs the target's own text (of the engine named by its `attention_backend`, else of PA) and
     nothing else.
     """
     if config.kind == "plain":
         return Needs()
-    pinned = _target_alone(config, _target_backend(config))
     if config.kind == "agreement":
-        return Needs(pinned)
+        return Needs(_target_alone(config, config.attention_backend or _target_backend(config)))
+    pinned = _target_alone(config, _target_backend(config))
     return Needs(pinned, _target_alone(config, None), _draft_alone(config))
 
 
@@ -75,3 +75,27 @@ def _draft_alone(config: Config) -> Config | None:
 def _threads(config: Config, device: str) -> int | None:
     """The axis goes to the sides on a CPU only; a baseline elsewhere must not differ by it."""
     return config.inference_num_threads if takes_threads(device) else None
+
+
+def agreements(config: Config, backend: str | None) -> tuple[Config, ...]:
+    """The agreement runs that foretell a speculative row: the draft over the target's text, and the target
+    over its own (near ties, and what a verify costs by its width). `backend` says which engine's text.
+
+    A static NPU pipeline gives no logits at all positions: there the pass runs on the CPU.
+    """
+    if config.kind != "speculative" or config.draft is None or config.draft_device is None:
+        return ()
+    return tuple(
+        Config(
+            kind="agreement",
+            target=config.target,
+            target_device=config.target_device,
+            draft=scorer,
+            draft_device="CPU" if device == NPU else device,
+            attention_backend=backend,
+            kv_cache_precision=config.kv_cache_precision,
+            inference_num_threads=_threads(config, config.target_device),
+            properties=config.properties,
+        )
+        for scorer, device in ((config.draft, config.draft_device), (config.target, config.target_device))
+    )

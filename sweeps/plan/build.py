@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -50,6 +50,9 @@ def build_plan(sweep: Sweep, folder: Path, hasher: Hasher = content_hash) -> Pla
         requested.setdefault(run.id, run)
     added: dict[str, Run] = {}
     linked = [builder.linked(run, requested, added) for run in requested.values()]
+    for run in list(requested.values()):
+        for config in baselines.agreements(run.config, _text_of(run, requested)):
+            builder.foretell(config, requested, added)
     return Plan(
         sweep=sweep.name,
         protocol=sweep.protocol,
@@ -57,6 +60,16 @@ def build_plan(sweep: Sweep, folder: Path, hasher: Hasher = content_hash) -> Pla
         runs=in_order(linked, list(added.values())),
         dropped=tuple(dropped),
     )
+
+
+def _text_of(run: Run, requested: Mapping[str, Run]) -> str | None:
+    """Whose text an agreement run scores: PA's where the target has a row on continuous batching, else
+    SDPA's, so that no baseline is added for its sake; on the NPU there is one engine."""
+    if run.config.target_device == routing.NPU:
+        return None
+    rows = (other for other in requested.values() if other.target_hash == run.target_hash)
+    same = (other for other in rows if other.config.target_device == run.config.target_device)
+    return "PA" if any(other.path == "cb" and other.config.kind != "plain" for other in same) else "SDPA"
 
 
 class _Model(msgspec.Struct, frozen=True):
@@ -149,6 +162,13 @@ class _Builder:
             baseline_default=self._id(needs.baseline_default, requested, added),
             draft_alone=self._id(needs.draft_alone, requested, added),
         )
+
+    def foretell(self, config: Config, requested: dict[str, Run], added: dict[str, Run]) -> None:
+        """Add an agreement run, with the text that it scores."""
+        run = self.run(config)
+        if run.id not in requested and run.id not in added:
+            linked = self.linked(run, requested, added)
+            added[run.id] = msgspec.structs.replace(linked, added=True)
 
     def _id(self, config: Config | None, requested: dict[str, Run], added: dict[str, Run]) -> str | None:
         if config is None:

@@ -115,6 +115,9 @@ def _run_seconds(run: Run, samples: Sequence[_Sample], tokens: int, cooldown_s: 
     if not like:
         return None
     start = statistics.median([sample.start_s for sample in like])
+    if run.config.kind == "agreement":
+        # One pass a prompt: next to the start-up it takes no time.
+        return start + cooldown_s
     return start + cooldown_s + tokens * statistics.median([sample.token_s for sample in like])
 
 

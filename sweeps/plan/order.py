@@ -11,7 +11,8 @@ def in_order(requested: Sequence[Run], added: Sequence[Run]) -> tuple[Run, ...]:
     """Requested runs by target and device, each row right behind the plain runs that it needs.
 
     So the first speculative row has its speed-up as soon as it is done, and a compiled-model cache or a
-    warm file cache serves neighbours. Ids are unique over both lists; nothing is lost.
+    warm file cache serves neighbours. Agreement runs that nobody asked for stand behind the first row of
+    their pair's target, as soon as there is a text to score. Ids are unique over both lists; nothing is lost.
     """
     by_id = {run.id: run for run in (*requested, *added)}
     emitted: dict[str, Run] = {}
@@ -19,6 +20,13 @@ def in_order(requested: Sequence[Run], added: Sequence[Run]) -> tuple[Run, ...]:
         for needed in (run.baseline, run.baseline_default, run.draft_alone, run.id):
             if needed is not None and needed not in emitted:
                 emitted[needed] = by_id[needed]
+        for score in added:
+            if score.config.kind == "agreement" and score.baseline in emitted:
+                emitted.setdefault(score.id, score)
+    for run in added:
+        for needed in (run.baseline, run.id):
+            if needed is not None:
+                emitted.setdefault(needed, by_id[needed])
     return tuple(emitted.values())
 
 

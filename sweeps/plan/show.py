@@ -99,10 +99,10 @@ def plan_text(plan: Plan, estimate: Estimate | None = None) -> str:
 
 
 def summary(plan: Plan, estimate: Estimate | None = None) -> str:
-    """`12 runs (4 added as baselines), 3 prompts, 3 reps + 1 warm-up; about 4 min`."""
+    """`12 runs (4 added: baselines, agreement), 3 prompts, 3 reps + 1 warm-up; about 4 min`."""
     added = sum(run.added for run in plan.runs)
     protocol = plan.protocol
-    counts = [_count(len(plan.runs), "run") + (f" ({added} added as baselines)" if added else "")]
+    counts = [_count(len(plan.runs), "run") + (f" ({added} added: baselines, agreement)" if added else "")]
     if plan.dropped:
         counts.append(f"{len(plan.dropped)} dropped")
     counts.append(_count(len(plan.prompts), "prompt"))

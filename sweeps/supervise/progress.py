@@ -7,15 +7,22 @@ from pathlib import Path
 
 import msgspec
 
-from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted
-from sweeps.plan.model import Plan, Run
+from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted, SweepStarted
+from sweeps.plan.model import Plan, Prompt, Run
 from sweeps.worker.job import Todo
+
+
+class _Prompts(msgspec.Struct):
+    """The part of a recorded plan that tells whether a prompt's text is still the same."""
+
+    prompts: list[Prompt]
 
 
 class Progress:
     """Folded from events, live or read back."""
 
     def __init__(self) -> None:
+        self._prompts: dict[str, str] = {}
         self.reps: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self.texts: dict[tuple[str, str], list[int]] = {}
         """Token ids of the first rep of each run and prompt: what an agreement run scores."""
@@ -27,7 +34,9 @@ class Progress:
 
     def apply(self, event: AnyEvent) -> None:
         """Take one event in."""
-        if isinstance(event, RepDone) and not event.warmup:
+        if isinstance(event, SweepStarted):
+            self._begin(event)
+        elif isinstance(event, RepDone) and not event.warmup:
             key = (event.run, event.prompt)
             self.reps[key].add(event.rep)
             self.texts.setdefault(key, event.token_ids)
@@ -43,6 +52,19 @@ class Progress:
                 self.failed[event.run, event.prompt] = event
             elif event.status in ("refused", "skipped"):
                 self.closed.add(event.run)
+
+    def _begin(self, event: SweepStarted) -> None:
+        """A plan was taken up: what was measured for another text under the same name is void."""
+        try:
+            plan = msgspec.json.decode(event.plan, type=_Prompts | None)
+        except msgspec.DecodeError:
+            return
+        for prompt in plan.prompts if plan else []:
+            if self._prompts.get(prompt.name, prompt.hash) != prompt.hash:
+                for key in [key for key in self.reps if key[1] == prompt.name]:
+                    del self.reps[key]
+                    self.texts.pop(key, None)
+            self._prompts[prompt.name] = prompt.hash
 
     def _succeeded(self, run: str, prompt: str) -> None:
         """A rep after a failure: the run was tried again, and that failure is history."""

@@ -106,6 +106,8 @@ class Worker:
             self.prompt = todo.prompt
             self.begin("decode")
             self.channel.send(scorer.score(todo))
+        if scorer.scores_itself and self.job.todo:
+            self.channel.send(scorer.widths(self.job.todo[0]))
         self.begin("idle")
 
     def _import(self) -> tuple[Any, float]:

@@ -12,9 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sweeps.events.types import Agreement
+from sweeps.events.types import Agreement, VerifyWidths
 from sweeps.worker.job import Job, Todo
 from sweeps.worker.pipeline import encode_with
+
+
+WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17)
+"""Verify widths that are timed: NAT + 1 on continuous batching, up to 2 NAT + 1 on the stateful path."""
+WIDTH_REPS = 12
 
 
 class Scorer:
@@ -27,9 +32,11 @@ class Scorer:
         self._tokenizer = genai.Tokenizer(job.target_dir)
         model = Path(job.draft_dir or job.target_dir) / "openvino_model.xml"
         core = ov.Core()
+        self._tensor = ov.Tensor
         compiled = core.compile_model(str(model), job.draft_device or job.target_device, job.draft_properties)
         self._request = compiled.create_infer_request()
         self._inputs = {name for port in compiled.inputs for name in port.names}
+        self.scores_itself = job.draft_dir in (None, job.target_dir)
 
     def score(self, todo: Todo) -> Agreement:
         """The agreement string of one prompt's text."""
@@ -37,16 +44,9 @@ class Scorer:
         prompt = np.asarray(encode_with(self._tokenizer, todo.text).input_ids.data, dtype=np.int64)
         text = np.asarray(todo.token_ids, dtype=np.int64)
         # The last token of the text predicts nothing that is judged.
-        ids = np.concatenate([prompt[0], text[:-1]])[None, :]
-        feeds = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "position_ids": np.arange(ids.shape[1], dtype=np.int64)[None, :],
-            "beam_idx": np.zeros(1, dtype=np.int32),
-        }
+        ids = np.concatenate([prompt[0], text[:-1]])
         self._request.reset_state()
-        result = self._request.infer({name: value for name, value in feeds.items() if name in self._inputs})
-        logits = np.asarray(result[0])[0, prompt.shape[1] - 1 :]
+        logits = self._feed(ids, 0)[prompt.shape[1] - 1 :]
         if logits.shape[0] != text.shape[0]:
             raise RuntimeError(
                 f"the model gives logits for {logits.shape[0]} of {text.shape[0]} positions: "
@@ -67,3 +67,46 @@ class Scorer:
             margins=[round(float(gap), 4) for gap in high - low],
             took_s=perf_counter() - start,
         )
+
+    def widths(self, todo: Todo) -> VerifyWidths:
+        """Time the verify of every width, widths in turn so that drift spreads over all of them.
+
+        The cache is cut back after each, which is timed too: the stateful engine does that after a
+        mismatched round and counts it nowhere.
+        """
+        prompt = np.asarray(encode_with(self._tokenizer, todo.text).input_ids.data, dtype=np.int64)
+        ids = np.concatenate([prompt[0], np.asarray(todo.token_ids, dtype=np.int64)])
+        ids = np.concatenate([ids, np.resize(ids, max(WIDTHS))])
+        past = ids.shape[0] - max(WIDTHS) - len(todo.token_ids) // 2
+        self._request.reset_state()
+        self._feed(ids[:past], 0)
+        times: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
+        trims = []
+        for number in range(WIDTH_REPS + 1):
+            for width in WIDTHS:
+                start = perf_counter()
+                self._feed(ids[past : past + width], past)
+                middle = perf_counter()
+                self._trim(width)
+                if number:
+                    times[str(width)].append(round((middle - start) * 1e3, 4))
+                    trims.append(round((perf_counter() - middle) * 1e3, 4))
+        return VerifyWidths(run=self._run, prompt=todo.prompt, ms=times, trim_ms=trims)
+
+    def _feed(self, ids: Any, past: int) -> Any:
+        """Logits (positions, vocabulary) of `ids` behind `past` tokens of cache."""
+        count = ids.shape[0]
+        feeds = {
+            "input_ids": ids[None, :],
+            "attention_mask": np.ones((1, past + count), dtype=np.int64),
+            "position_ids": np.arange(past, past + count, dtype=np.int64)[None, :],
+            "beam_idx": np.zeros(1, dtype=np.int32),
+        }
+        result = self._request.infer({name: value for name, value in feeds.items() if name in self._inputs})
+        return np.asarray(result[0])[0]
+
+    def _trim(self, count: int) -> None:
+        """Cut the last `count` tokens off the cache: states are [batch, heads, tokens, size]."""
+        for state in self._request.query_state():
+            kept = state.state.data
+            state.state = self._tensor(np.ascontiguousarray(kept[:, :, : kept.shape[2] - count]))

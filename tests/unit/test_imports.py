@@ -47,3 +47,9 @@ def test_help_and_first_paint_wait_for_nothing_heavy() -> None:
     assert not names & {"polars", "numpy", "textual", "openvino", "openvino_genai"}
     names = loaded("import explorer.launch, explorer.app")
     assert not names & {"polars", "openvino", "openvino_genai", "textual_plot"}
+
+
+def test_openvino_reports_nothing_from_our_processes() -> None:
+    """Its telemetry forks the measuring process from a thread: it must not even be imported."""
+    code = "import sweeps, sys, openvino; assert sys.modules['openvino_telemetry'] is None"
+    assert "openvino" in loaded(code)

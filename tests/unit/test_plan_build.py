@@ -46,7 +46,12 @@ def short(run: Run) -> str:
 
 
 def shorts(plan: Plan) -> list[str]:
-    return [short(run) for run in plan.runs]
+    return [short(run) for run in timed(plan)]
+
+
+def timed(plan: Plan) -> list[Run]:
+    """Runs that are measured, agreement passes left out."""
+    return [run for run in plan.runs if run.config.kind != "agreement"]
 
 
 def test_a_row_on_continuous_batching_gets_its_plain_runs_first(folder: Path) -> None:
@@ -60,7 +65,7 @@ def test_a_row_on_continuous_batching_gets_its_plain_runs_first(folder: Path) ->
         "big@GPU+small@CPU/1 cb",
         "big@GPU+small@CPU/3 cb",
     ]
-    pinned, default, alone, row, _ = plan.runs
+    pinned, default, alone, row, _ = timed(plan)
     assert (row.baseline, row.baseline_default, row.draft_alone) == (pinned.id, default.id, alone.id)
     assert pinned.target_properties == {"ATTENTION_BACKEND": "PA"}
     assert default.target_properties == {}
@@ -117,7 +122,7 @@ def test_grids_are_united_and_equal_points_are_one_run(folder: Path) -> None:
     spelled = 'kv_cache_precision = "u8"\n', 'properties = { KV_CACHE_PRECISION = "u8" }\n'
     plan = planned(folder, grid + other + other + spelled[0] + other + spelled[1])
     assert shorts(plan) == ["big@GPU default", "big@CPU default", "big@CPU default"]
-    assert [run.target_properties for run in plan.runs] == [{}, {}, {"KV_CACHE_PRECISION": "u8"}]
+    assert [run.target_properties for run in timed(plan)] == [{}, {}, {"KV_CACHE_PRECISION": "u8"}]
 
 
 def test_models_of_equal_content_are_one_model(folder: Path) -> None:
@@ -130,14 +135,31 @@ def test_prompt_lookup_needs_no_draft_alone(folder: Path) -> None:
     grid = '[[grid]]\nkind = "prompt-lookup"\ntarget = "big"\ntarget_device = "CPU"\n'
     plan = planned(folder, grid + "num_assistant_tokens = 3\nmax_ngram_size = 2\n")
     assert shorts(plan) == ["big@CPU cb*", "big@CPU default*", "big@CPU cb"]
-    assert plan.runs[2].draft_alone is None
+    assert timed(plan)[2].draft_alone is None
 
 
 def test_agreement_needs_the_target_s_text_only(folder: Path) -> None:
     grid = PAIR.replace("speculative", "agreement") + 'target_device = "CPU"\ndraft_device = "NPU"\n'
     plan = planned(folder, grid)
-    assert shorts(plan) == ["big@CPU cb*", "big@CPU+small@NPU/None default"]
+    assert [short(run) for run in plan.runs] == ["big@CPU cb*", "big@CPU+small@NPU/None default"]
     assert plan.runs[1].baseline == plan.runs[0].id
+
+
+def test_a_row_is_foretold_from_the_text_of_its_own_baseline(folder: Path) -> None:
+    """Both the draft and the target score the target's text; no baseline is added for their sake."""
+    for device, backend in (("CPU", "PA"), ("NPU", "SDPA")):
+        grid = PAIR + f'target_device = "GPU"\ndraft_device = "{device}"\nnum_assistant_tokens = [1, 3]\n'
+        plan = planned(folder, grid)
+        scores = [run for run in plan.runs if run.config.kind == "agreement"]
+        assert [(run.config.draft, run.config.draft_device) for run in scores] == [
+            ("small", "CPU"),
+            ("big", "GPU"),
+        ]
+        row = next(run for run in plan.runs if run.config.kind == "speculative")
+        assert {run.baseline for run in scores} == {row.baseline}
+        assert all(run.added and run.config.attention_backend == backend for run in scores)
+        order = [run.id for run in plan.runs]
+        assert order.index(scores[0].baseline or "") < order.index(scores[0].id)
 
 
 def test_the_axes_go_to_the_sides_that_have_them(folder: Path) -> None:
@@ -146,7 +168,7 @@ def test_the_axes_go_to_the_sides_that_have_them(folder: Path) -> None:
         '[devices.CPU]\nPERFORMANCE_HINT = "LATENCY"\nINFERENCE_NUM_THREADS = 8\n[devices.GPU]\nG = 1\n'
     )
     grid = PAIR + 'target_device = "GPU"\ndraft_device = "CPU"\nproperties = { G = 2 }\n' + axes
-    pinned, default, alone, row = planned(folder, grid, sections).runs
+    pinned, default, alone, row = timed(planned(folder, grid, sections))
     assert row.target_properties == {"G": 2, "KV_CACHE_PRECISION": "u8"}
     assert row.draft_properties == {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 2}
     assert default.target_properties == row.target_properties
@@ -157,7 +179,7 @@ def test_the_axes_go_to_the_sides_that_have_them(folder: Path) -> None:
 def test_threads_make_one_baseline_each_where_they_count(folder: Path) -> None:
     grid = PAIR + 'target_device = "CPU"\ndraft_device = "GPU"\nnum_assistant_tokens = 1\n'
     plan = planned(folder, grid + "inference_num_threads = [1, 2]\n")
-    rows = [run for run in plan.runs if run.config.draft]
+    rows = [run for run in timed(plan) if run.config.draft]
     assert len({run.baseline for run in rows}) == 2
     assert len({run.draft_alone for run in rows}) == 1
 
@@ -221,7 +243,7 @@ def test_a_threshold_stays_on_continuous_batching_only(folder: Path) -> None:
         PAIR + 'target_device = "CPU"\ndraft_device = ["CPU", "NPU"]\nassistant_confidence_threshold = 0.4\n'
     )
     plan = planned(folder, grid)
-    assert [run.path for run in plan.runs if run.config.draft] == ["cb"]
+    assert [run.path for run in timed(plan) if run.config.draft] == ["cb"]
     assert [drop.place for drop in plan.dropped] == ["grid[0].assistant_confidence_threshold"]
 
 
@@ -242,7 +264,7 @@ def test_a_branching_factor_alone_is_left_out(folder: Path) -> None:
         + 'target_device = "CPU"\ndraft_device = "CPU"\nnum_assistant_tokens = 3\nbranching_factor = [2, 3]\n'
     )
     plan = planned(folder, grid)
-    rows = [run for run in plan.runs if run.config.draft]
+    rows = [run for run in timed(plan) if run.config.draft]
     assert [run.config.branching_factor for run in rows] == [None]
     assert len(plan.dropped) == 2
 
@@ -264,7 +286,7 @@ def test_rows_of_one_target_and_device_stay_together(folder: Path) -> None:
         PAIR + f'target_device = "{device}"\ndraft_device = "CPU"\nnum_assistant_tokens = {nat}\n'
         for device, nat in (("CPU", 1), ("GPU", 1), ("CPU", 2), ("GPU", 2))
     )
-    rows = [short(run) for run in planned(folder, grids).runs if run.config.draft]
+    rows = [short(run) for run in timed(planned(folder, grids)) if run.config.draft]
     assert rows == [
         "big@CPU+small@CPU/1 cb",
         "big@CPU+small@CPU/2 cb",

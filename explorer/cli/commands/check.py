@@ -82,7 +82,7 @@ def describe(plan: Plan, rows: list[dict[str, Any]]) -> list[str]:
     refused = sum(run.refused for run in plan.runs)
     prompts = len(plan.prompts)
     lines.append(
-        f"{plan.sweep}: {len(plan.runs)} runs ({sum(run.added for run in plan.runs)} added as baselines) on "
+        f"{plan.sweep}: {len(plan.runs)} runs ({sum(run.added for run in plan.runs)} added) on "
         f"{prompts} {'prompt' if prompts == 1 else 'prompts'}, {refused} refused, {len(plan.dropped)} dropped"
     )
     return lines
