@@ -14,6 +14,7 @@ from textual.geometry import Region
 from explorer.analysis.cells import ASCII, ColumnSpec
 from explorer.widgets.frame_table import FrameTable
 from explorer.widgets.frame_table.model import TableModel, column_order
+from tests.ui.snapshot import lines_of
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -90,9 +91,8 @@ async def test_every_line_fills_the_window_exactly(size: tuple[int, int]) -> Non
         await pilot.pause()
         app.table.move_to(500, 17)
         await pilot.pause()
-        assert {app.table.render_line(y).cell_length for y in range(app.table.size.height)} == {
-            app.table.size.width
-        }
+        room = app.table.scrollable_content_region.width
+        assert {app.table.render_line(y).cell_length for y in range(app.table.size.height)} == {room}
         assert any("500:17" in line for line in lines(app.table))
 
 
@@ -235,6 +235,28 @@ async def test_rows_are_positions_in_the_frame() -> None:
         assert [line.split()[-1] for line in body] == ["9:1", "7:1", "5:1"]
         assert app.table.cursor_row == 1  # the row it stood on
         assert [line[0] for line in body] == [" ", "●", " "]
+
+
+async def test_more_columns_on_the_right_are_told_where_it_can_be_seen() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.show(numbers())
+        await pilot.pause()
+        assert lines_of(app)[0][78] == "›"
+
+
+async def test_half_a_number_is_never_shown() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        frame = pl.DataFrame({f"c{c}": [123456780 + r for r in range(5)] for c in range(20)})
+        app.table.show(frame)
+        await pilot.pause()
+        for _ in range(9):
+            app.table.action_move(0, 1)
+            await pilot.pause()
+            for line in lines(app.table)[1:6]:
+                for word in line.split():
+                    assert word.startswith("12345678") or "…" in word, line
 
 
 async def test_ascii_draws_no_other_character() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ from explorer.widgets.frame_table.model import TableModel
 from sweeps.exchange import published
 from sweeps.store.query import FilterError
 from sweeps.store.schema import RUNS, empty
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -349,3 +353,13 @@ def test_another_version_of_views_is_refused(tmp_path: Path) -> None:
     path.write_text('{"version": 99}', encoding="utf-8")
     with pytest.raises(ViewError, match="version 1"):
         load_views(path)
+
+
+def test_views_are_computed_without_textual() -> None:
+    names = sorted(
+        path.stem for path in (ROOT / "explorer" / "analysis").glob("*.py") if path.stem != "__init__"
+    )
+    imports = ", ".join(f"explorer.analysis.{name}" for name in names)
+    code = f"import sys, {imports}; print('textual' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert found.stdout.strip() == "False"

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
@@ -24,12 +23,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from explorer.actions import Acting, Action, bindings
-from explorer.analysis.cells import UNICODE, CellGlyphs, ColumnSpec, fit, shade_level
-from explorer.widgets.frame_table.model import Column, TableModel, Tones
-
-GUTTER = 1
-"""Cells at the left for the mark of marked rows."""
-SHADES = 5
+from explorer.analysis.cells import UNICODE, CellGlyphs, ColumnSpec
+from explorer.widgets.frame_table.drawing import GUTTER, SHADES, View, header_line, row_line
+from explorer.widgets.frame_table.model import TableModel, Tones
 
 
 class FrameTable(Acting, ScrollView, can_focus=True):
@@ -334,82 +330,17 @@ class FrameTable(Acting, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the visible part: the titles, or a row."""
-        width = self.size.width
+        model = self.model
+        width = self.scrollable_content_region.width
+        view = View(self.scroll_offset.x, width, self.scroll_offset.x < self.max_scroll_x)
         if y == 0:
-            runs = self._header_runs()
-            blank = self._style("header")
-        else:
-            row = self.scroll_offset.y + y - 1
-            if row >= self.model.height:
-                return Strip.blank(width, self.rich_style)
-            runs, blank = self._row_runs(row)
-        return _strip(runs, width, blank)
-
-    def _header_runs(self) -> list[tuple[str, Style]]:
-        style = self._style("header")
-        glyphs = self.model.glyphs
-
-        def title(column: Column) -> str:
-            return fit(column.spec.header + column.sort, column.width, column.align, glyphs.ellipsis)
-
-        before, after = self.scroll_offset.x > 0, self.scroll_offset.x < self.max_scroll_x
-        runs = self._laid_out(lambda column: (title(column), style), style)
-        if after:
-            line = _strip(runs, self.size.width - 2 * GUTTER, style)
-            runs = [(line.text, style), (glyphs.right, style)]
-        return [(glyphs.left if before else " " * GUTTER, style), *runs]
-
-    def _row_runs(self, row: int) -> tuple[list[tuple[str, Style]], Style]:
-        model = self.model
-        tone = model.tone(row)
-        on_cursor = row == self._row
-        base = self._style(tone) if tone else self.rich_style
-        if on_cursor:
-            base = self._style("row", tone)
+            return header_line(model, view, self._style)
+        row = self.scroll_offset.y + y - 1
+        if row >= model.height:
+            return Strip.blank(width, self.rich_style)
+        cursor = self.cursor_column if row == self._row else None
         marked = bool(self.marked) and model.row_id(row) in self.marked
-        if marked:
-            base += Style(bold=True)
-        cursor = model.columns[self._column].name if on_cursor and self._column < len(model.columns) else None
-
-        def cell(column: Column) -> tuple[str, Style]:
-            text = model.text(row, column)
-            style = base
-            if column.spec.shade:
-                level = shade_level(model.shade(row, column), SHADES)
-                style = base + self._foreground(f"shade-{level}")
-            if column.name == cursor:
-                style += Style(reverse=True, underline=not self.has_focus)
-            return text, style
-
-        gutter = (model.glyphs.mark if marked else " ", base)
-        return [gutter, *self._laid_out(cell, base)], base
-
-    def _laid_out(self, cell: Any, between: Style) -> list[tuple[str, Style]]:
-        """Runs of the frozen columns, a rule, and the part of the others that is in view."""
-        model = self.model
-        frozen, left = model.frozen_count, model.frozen_width
-        runs: list[tuple[str, Style]] = []
-        for column in model.columns[:frozen]:
-            runs.append(cell(column))
-            last = column is model.columns[frozen - 1]
-            runs.append((model.glyphs.rule if last else " ", between))
-        view_start = self.scroll_offset.x + left
-        view_end = view_start + self.size.width - GUTTER - left
-        for column in model.columns[frozen:]:
-            if column.end + 1 <= view_start:
-                continue
-            if column.start >= view_end:
-                break
-            text, style = cell(column)
-            cut = view_start - column.start
-            if cut > 0:
-                # A column that begins left of the view shows its right part; cut by cells, not by characters.
-                strip = Strip([Segment(text + " ")]).crop(cut, column.width + 1)
-                runs.append((strip.text, style))
-            else:
-                runs.append((text, style))
-                runs.append((" ", between))
-        return runs
+        return row_line(model, view, self._style, row, cursor, self.has_focus, marked)
 
     def _style(self, *names: str) -> Style:
         """The widget's style with those of the named component classes over it."""
@@ -422,10 +353,6 @@ class FrameTable(Acting, ScrollView, can_focus=True):
                     style += self.get_component_rich_style(f"frame-table--{name}", partial=True)
             self._styles_of[key] = style
         return style
-
-    def _foreground(self, name: str) -> Style:
-        style = self._style(name)
-        return Style(color=style.color, bold=style.bold)
 
     # Geometry
 
@@ -474,20 +401,3 @@ class FrameTable(Acting, ScrollView, can_focus=True):
 
     def _tell(self) -> None:
         self.post_message(self.Moved(self, self._row, self.cursor_column))
-
-
-def _strip(runs: list[tuple[str, Style]], width: int, blank: Style) -> Strip:
-    """Join neighbours of one style: a terminal pays about 40 bytes for each styled run."""
-    segments: list[Segment] = []
-    texts: list[str] = []
-    current: Style | None = None
-    for text, style in runs:
-        if style == current:
-            texts.append(text)
-            continue
-        if current is not None:
-            segments.append(Segment("".join(texts), current))
-        texts, current = [text], style
-    if current is not None:
-        segments.append(Segment("".join(texts), current))
-    return Strip(segments).adjust_cell_length(width, blank)
