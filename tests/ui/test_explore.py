@@ -527,11 +527,9 @@ async def test_no_key_ends_the_screen_on_any_view(make_app: MakeApp, rows: objec
         for view in views:
             for action in screen.ACTIONS:
                 screen.go_to(view)
-                await pilot.pause()
                 await app.run_action(action.method, screen)
                 await pilot.pause()
                 while app.screen is not screen:
-                    app.pop_screen()
-                    await pilot.pause()
+                    await app.pop_screen()
                 screen.table.focus()
         assert app.is_running
