@@ -173,6 +173,8 @@ class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
     prompt: str
     ms: dict[str, list[float]]
     """Width (as text, for JSON) -> inference times in milliseconds, in order, the first dropped."""
+    after_trim_ms: dict[str, list[float]] = {}
+    """The same right after the key-value cache was cut: setting a state makes the next inference dearer."""
     trim_ms: list[float] = []
     """Times to cut the last tokens off the key-value cache again, as after a mismatched round."""
 

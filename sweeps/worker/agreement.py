@@ -6,6 +6,7 @@ after the target's own text up to i is the target's token i decides everything t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,7 +16,6 @@ import numpy as np
 from sweeps.events.types import Agreement, VerifyWidths
 from sweeps.worker.job import Job, Todo
 from sweeps.worker.pipeline import encode_with
-
 
 WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17)
 """Verify widths that are timed: NAT + 1 on continuous batching, up to 2 NAT + 1 on the stateful path."""
@@ -76,22 +76,28 @@ class Scorer:
         """
         prompt = np.asarray(encode_with(self._tokenizer, todo.text).input_ids.data, dtype=np.int64)
         ids = np.concatenate([prompt[0], np.asarray(todo.token_ids, dtype=np.int64)])
-        ids = np.concatenate([ids, np.resize(ids, max(WIDTHS))])
-        past = ids.shape[0] - max(WIDTHS) - len(todo.token_ids) // 2
+        ids = np.concatenate([ids, np.resize(ids, 2 * max(WIDTHS))])
+        past = ids.shape[0] - 2 * max(WIDTHS) - len(todo.token_ids) // 2
         self._request.reset_state()
         self._feed(ids[:past], 0)
-        times: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
+        plain: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
+        trimmed: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trims = []
         for number in range(WIDTH_REPS + 1):
             for width in WIDTHS:
-                start = perf_counter()
+                clock = [perf_counter()]
                 self._feed(ids[past : past + width], past)
-                middle = perf_counter()
-                self._trim(width)
+                clock.append(perf_counter())
+                self._feed(ids[past + width : past + 2 * width], past + width)
+                clock.append(perf_counter())
+                self._trim(2 * width)
+                clock.append(perf_counter())
                 if number:
-                    times[str(width)].append(round((middle - start) * 1e3, 4))
-                    trims.append(round((perf_counter() - middle) * 1e3, 4))
-        return VerifyWidths(run=self._run, prompt=todo.prompt, ms=times, trim_ms=trims)
+                    after, alone, trim = (round((b - a) * 1e3, 4) for a, b in pairwise(clock))
+                    trimmed[str(width)].append(after)
+                    plain[str(width)].append(alone)
+                    trims.append(trim)
+        return VerifyWidths(run=self._run, prompt=todo.prompt, ms=plain, after_trim_ms=trimmed, trim_ms=trims)
 
     def _feed(self, ids: Any, past: int) -> Any:
         """Logits (positions, vocabulary) of `ids` behind `past` tokens of cache."""
