@@ -1,8 +1,8 @@
 """Where the rounds of a configuration not yet run come from: the acceptance sources, best first.
 
-1. Strings of the same target, draft and prompt: one teacher-forced over the baseline's text, and those
-   traced from other runs (another NAT, another device). Each is replayed and the counts are averaged, since
-   nobody knows beforehand whether the text will be the baseline's or leave it as that run's did.
+1. The string of the same target, draft and prompt over the baseline's text: traced from runs on that path
+   (as far as their text is the baseline's), filled up by a teacher-forced pass over it. Only where there is
+   neither, strings of other texts or paths, whose counts are averaged.
 2. Acceptance by place, pooled over the other prompts of the same target and draft.
 3. Only in a table without any rounds: the acceptance r that the row itself reports, inverted through the
    exact rule. That is no prediction of the acceptance, and `acceptance_from` says so.
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sweeps.costmodel import lookup
-from sweeps.costmodel.agreement import merge, trace
-from sweeps.costmodel.cases import Case
+from sweeps.costmodel.agreement import UNSEEN, merge, trace
+from sweeps.costmodel.cases import BASELINE_PATH, Case
 from sweeps.costmodel.chance import Floats, Profile, expected_many
 from sweeps.costmodel.params import Params, profile
 from sweeps.costmodel.predict import chance_rel, mean_profile
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from sweeps.store.state import SweepState
 
+OTHER_TEXT = "teacher-forced over the text of the other engine"
 DIVERGENCE = 0.25
 """Share of a text that lies behind its divergence from the baseline's, before any is seen."""
 BETWEEN_PROMPTS = 0.10
@@ -41,6 +42,9 @@ UNKNOWN_DRAFT = 0.20
 
 Place = tuple[str, str, str]
 """(sweep, run, prompt)."""
+Strings = Mapping[tuple[str, str, str, str], str]
+"""(target, draft, prompt, path of the baseline: cb or sdpa) -> teacher-forced string over its text. The two
+engines' texts part at near ties, so a string over the one says little about rows on the other."""
 
 
 class Traced(NamedTuple):
@@ -115,8 +119,7 @@ class Evidence:
 
     train: Sequence[Case]
     traced: Mapping[Place, Traced]
-    strings: Mapping[tuple[str, str, str], str]
-    """(target, draft, prompt) -> teacher-forced string over the baseline's text."""
+    strings: Strings
     texts: Texts = field(default_factory=Texts)
 
     def source(self, case: Case, nat: int | None = None) -> Source:
@@ -177,28 +180,29 @@ class Evidence:
             if (c.key.target, c.key.draft, c.prompt) == (case.key.target, case.key.draft, case.prompt)
             and self._of(c) is not None
         ]
+        own = BASELINE_PATH[case.key.path]
+        name = (case.key.target, case.key.draft, case.prompt)
+        forced = self.strings.get((*name, own))
         near = [c for c in alike if c.key == case.key] or [c for c in alike if c.key.path == case.key.path]
-        forced = self.strings.get((case.key.target, case.key.draft, case.prompt))
-        if not near and forced is None:
-            near = alike
-        out: list[tuple[float, str, str]] = []
-        true_text = [c for c in near if c.same_text]
-        other_text = [c for c in near if not c.same_text]
-        if true_text:
-            bits = merge([t.bits for c in true_text if (t := self._of(c)) is not None])
-            if forced is not None:
-                # Measured on this path first; the teacher-forced pass fills in what no round looked at.
-                bits = "".join(
-                    a if a in "01" else b for a, b in zip(bits, forced.ljust(len(bits), "?"), strict=False)
-                )
-            out.append((float(len(true_text)), bits, "traced from runs with the baseline's text"))
-        elif forced is not None:
-            out.append((1.0, forced, "teacher-forced over the baseline's text"))
-        for c in other_text:
-            t = self._of(c)
-            if t is not None:
-                out.append((1.0, t.bits, f"traced at NAT {c.nat}"))
-        return out
+        # A run whose text leaves the baseline's tells the truth about it up to there.
+        true_text = [c for c in near if c.same_prefix is not None]
+        seen = merge(
+            [t.bits for c in true_text if (t := self._of(c)) is not None], [c.same_prefix for c in true_text]
+        )
+        if forced is not None or any(c.same_text for c in true_text):
+            rest = (forced or "").ljust(len(seen), UNSEEN)
+            bits = "".join(
+                a if a in "01" else b for a, b in zip(seen.ljust(len(rest), UNSEEN), rest, strict=True)
+            )
+            words = ["traced on this path"] if seen.strip(UNSEEN) else []
+            words += ["teacher-forced over the baseline's text"] if forced is not None else []
+            return [(1.0, bits, " and ".join(words))]
+        if near:
+            return [(1.0, t.bits, f"traced at NAT {c.nat}") for c in near if (t := self._of(c)) is not None]
+        other = next((bits for (*key, _), bits in self.strings.items() if tuple(key) == name), None)
+        if other is not None:
+            return [(1.0, other, OTHER_TEXT)]
+        return [(1.0, t.bits, "traced on another path") for c in alike if (t := self._of(c)) is not None]
 
     def _replayed(self, case: Case, rule: Rule, found: Sequence[tuple[float, str, str]]) -> Source:
         parts = [on_string(bits, rule, case.nat, case.budget) for _, bits, _ in found]
@@ -210,6 +214,8 @@ class Evidence:
         scatter = float(np.sqrt(np.average((rounds / float(counts.rounds) - 1) ** 2, weights=weights)))
         unseen = float(np.average([_unseen(bits) for _, bits, _ in found], weights=weights))
         loose = min(self._divergence(case) + unseen, 1.0)
+        if any(words == OTHER_TEXT for _, _, words in found):
+            loose = 1.0
         rel = float(np.hypot(scatter, np.sqrt(loose) * float(chance_rel(counts))))
         return Source(counts, rel, "; ".join(dict.fromkeys(words for _, _, words in found)))
 
@@ -263,11 +269,14 @@ def _unseen(bits: str) -> float:
     return sum(bit not in "01" for bit in bits[1:]) / max(len(bits) - 1, 1)
 
 
-def strings_of(state: SweepState) -> dict[tuple[str, str, str], str]:
-    """(target, draft, prompt) -> agreement string, from the agreement runs of one sweep."""
+def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
+    """`Strings` from the agreement runs of one sweep; the path is that of the run whose text was scored."""
     out = {}
     for (run, prompt), event in state.agreements.items():
-        config = state.runs[run].run.config
+        scored = state.runs[run].run
+        config = scored.config
+        text = state.runs.get(scored.baseline or "")
+        sdpa = text is not None and text.run.config.attention_backend == "SDPA"
         if config.draft is not None and event.bits:
-            out[config.target, config.draft, prompt] = event.bits
+            out[config.target, config.draft, prompt, "sdpa" if sdpa else "cb"] = event.bits
     return out

@@ -11,7 +11,7 @@ import numpy as np
 from sweeps.costmodel.answers import TIE
 from sweeps.costmodel.calibrate import Calibration, Donor, update
 from sweeps.costmodel.cases import Case, cases, of_runs
-from sweeps.costmodel.evidence import Evidence, Source, Texts, Traced, traces
+from sweeps.costmodel.evidence import Evidence, Source, Strings, Texts, Traced, traces
 from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
 from sweeps.costmodel.rules import rule_of
@@ -120,7 +120,7 @@ def _places(frame: pl.DataFrame) -> dict[tuple[str, str, str], Any]:
 def train(
     known: Tables,
     chosen: Sequence[Case],
-    strings: Mapping[tuple[str, str, str], str] | None = None,
+    strings: Strings | None = None,
     texts: Texts | None = None,
 ) -> Model:
     """The model as it stands when only the chosen cases have been run."""

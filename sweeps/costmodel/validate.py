@@ -7,7 +7,7 @@ Baselines and drafts alone are no speculative rows and may always be used, and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,7 +17,7 @@ import polars as pl
 from sweeps.costmodel import formulas
 from sweeps.costmodel.answers import Measured, why
 from sweeps.costmodel.cases import Case
-from sweeps.costmodel.evidence import Source, Texts
+from sweeps.costmodel.evidence import Source, Strings, Texts
 from sweeps.costmodel.model import Model, Tables, tables, train
 from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.terms import Fit
@@ -57,7 +57,7 @@ def validate(
     *,
     hold_out: HoldOut = "run",
     fitted: Callable[[Case], bool] | None = None,
-    strings: Mapping[tuple[str, str, str], str] | None = None,
+    strings: Strings | None = None,
     texts: Texts | None = None,
     nats: bool = True,
 ) -> pl.DataFrame:
@@ -66,7 +66,7 @@ def validate(
     Args:
         runs, rounds: frames of `sweeps.store.schema`.
         hold_out: what is held out in turn, unless `fitted` names the rows that teach.
-        strings: (target, draft, prompt) -> agreement string over the baseline's text.
+        strings: agreement strings over the baselines' texts.
         nats: look for the best NAT too (ten more predictions a row).
     """
     known = tables(runs, rounds)

@@ -44,9 +44,14 @@ class World:
             bits.append("01"[last])
         return "".join(bits)
 
-    def strings(self) -> dict[tuple[str, str, str], str]:
-        """(target, draft, prompt) -> string."""
-        return {("T", d, p): self.string(d, p) for d in self.drafts for p in self.prompts}
+    def strings(self) -> dict[tuple[str, str, str, str], str]:
+        """Teacher-forced over the texts of both engines (here they are one text)."""
+        return {
+            ("T", d, p, path): self.string(d, p)
+            for d in self.drafts
+            for p in self.prompts
+            for path in ("cb", "sdpa")
+        }
 
     def frames(
         self,

@@ -144,13 +144,13 @@ def _summary_text(frame: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _agreement(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, str], str], Texts]:
+def _agreement(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, str, str], str], Texts]:
     """Agreement strings and baseline texts from the journals."""
     from sweeps.costmodel.evidence import Texts, strings_of
     from sweeps.store.frames import sweep_folders
     from sweeps.store.tables import Tables
 
-    strings: dict[tuple[str, str, str], str] = {}
+    strings: dict[tuple[str, str, str, str], str] = {}
     for folder in sweep_folders(data, sweep):
         tables = Tables(folder)
         tables.refresh()
