@@ -41,9 +41,9 @@ class Killer:
     ("name", "failure"), [("SIGSEGV", "native_crash"), ("SIGABRT", "native_crash"), ("SIGKILL", "killed")]
 )
 def test_a_worker_killed_in_mid_decode(tmp_path: Path, name: str, failure: str) -> None:
-    run = kit.plain("PA", target=kit.SMALL)
+    run = kit.plain("PA")
     killer = Killer(getattr(signal, name))
-    measured = kit.measure(tmp_path, run, prompts=TWO, reps=3, budget=400, on_event=killer)
+    measured = kit.measure(tmp_path, run, prompts=TWO, reps=2, budget=800, on_event=killer)
     assert killer.sent
     first, second = measured.ended(run)
     assert (first.status, first.failure, first.exit_name) == ("failed", failure, name)
@@ -51,12 +51,12 @@ def test_a_worker_killed_in_mid_decode(tmp_path: Path, name: str, failure: str) 
     assert second.status == "ok"
     row = measured.row(run, "fib")
     assert (row["status"], row["failure"], row["reps"]) == ("failed", failure, 1)
-    assert row["reason"].endswith("(1 of 3 reps kept)")
+    assert row["reason"].endswith("(1 of 2 reps kept)")
     # What was kept is measured well, and one rep has no spread.
-    assert row["tok_s"] > 0 and row["tokens"] == 400
+    assert row["tok_s"] > 0 and row["tokens"] == 800
     assert row["tok_s_sd"] is None
     other = measured.row(run, "stack")
-    assert (other["status"], other["reps"]) == ("ok", 3)
+    assert (other["status"], other["reps"]) == ("ok", 2)
     assert {rep.attempt for rep in measured.reps(run, "stack")} == {2}
 
 

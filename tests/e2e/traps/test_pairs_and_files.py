@@ -3,6 +3,7 @@ and what the library makes of them in a real worker."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from sweeps.check import preflight
 from sweeps.events.types import Constructed, RunStarted
 from sweeps.plan.model import Run
+from tests.e2e.engine import specdec
 from tests.e2e.traps import kit
 from tests.e2e.traps.damage import asymmetric
 from tests.unit.tiny_models import copy_demo, cut, point_to_lfs, swap_two_tokens, widen_logits
@@ -114,16 +116,15 @@ def test_u4_zero_points_are_refused_for_an_npu_before_a_process_is_started(tmp_p
 def test_the_same_weights_with_zero_points_are_told_apart_by_counts(
     tmp_path: Path,
 ) -> None:
-    from sweeps.models.inspect import inspect
-
     folder = copy_demo("draft-s", tmp_path / "asymmetric")
     changed = asymmetric(folder)
-    symmetric, other = inspect(kit.SMALL).ir, inspect(folder).ir
-    assert symmetric is not None and other is not None
-    assert (symmetric.u4_zero_points, other.u4_zero_points) == (0, changed)
-    assert (symmetric.i4_weights, other.i4_weights) == (changed, 0)
+    symmetric, other = json.loads(specdec("inspect", str(kit.SMALL), str(folder), "--format", "json").stdout)
+    assert (symmetric["u4_zero_points"], other["u4_zero_points"]) == (0, changed)
+    assert (symmetric["i4_weights"], other["i4_weights"]) == (changed, 0)
+    assert (symmetric["npu_fit"], other["npu_fit"]) == (True, False)
     before, after = kit.cb(), kit.cb(draft=folder)
     measured = kit.measure(tmp_path, before, after)
     assert measured.of(Constructed, after)
-    # The same numbers in another type: the same draft.
-    assert measured.row(before)["accepted"] == measured.row(after)["accepted"] > 0
+    # The same numbers in another type: as good a draft, up to what the kernels round differently.
+    assert measured.row(before)["accepted"] > 0
+    assert measured.row(after)["accepted"] == pytest.approx(measured.row(before)["accepted"], abs=4)
