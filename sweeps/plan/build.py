@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -51,7 +51,7 @@ def build_plan(sweep: Sweep, folder: Path, hasher: Hasher = content_hash) -> Pla
     added: dict[str, Run] = {}
     linked = [builder.linked(run, requested, added) for run in requested.values()]
     for run in list(requested.values()):
-        for config in baselines.agreements(run.config, _text_of(run, requested)):
+        for config in baselines.agreements(run.config, _text_of(run)):
             builder.foretell(config, requested, added)
     return Plan(
         sweep=sweep.name,
@@ -62,14 +62,12 @@ def build_plan(sweep: Sweep, folder: Path, hasher: Hasher = content_hash) -> Pla
     )
 
 
-def _text_of(run: Run, requested: Mapping[str, Run]) -> str | None:
-    """Whose text an agreement run scores: PA's where the target has a row on continuous batching, else
-    SDPA's, so that no baseline is added for its sake; on the NPU there is one engine."""
+def _text_of(run: Run) -> str | None:
+    """Whose text an agreement run scores: the one that the row is compared with. The texts of the two
+    engines part at near ties, and a string over the other one foretells another text's rounds."""
     if run.config.target_device == routing.NPU:
         return None
-    rows = (other for other in requested.values() if other.target_hash == run.target_hash)
-    same = (other for other in rows if other.config.target_device == run.config.target_device)
-    return "PA" if any(other.path == "cb" and other.config.kind != "plain" for other in same) else "SDPA"
+    return "PA" if run.path == "cb" else "SDPA"
 
 
 class _Model(msgspec.Struct, frozen=True):

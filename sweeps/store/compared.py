@@ -9,7 +9,9 @@ from statistics import fmean
 from typing import Final
 
 from sweeps.compare.divergence import compare, describe, letters
+from sweeps.compare.near_tie import near_tie
 from sweeps.compare.speedup import Ratio, Side, identity_rate, paired_ratio, ratio, unlike
+from sweeps.events.types import Agreement
 from sweeps.measure.guards import check_identity, fired, reason_of, spoiled
 from sweeps.measure.path import baseline_path
 from sweeps.measure.rep import RepMetrics
@@ -49,14 +51,18 @@ class Measured:
         return name if nat is None else f"{name} NAT {nat}"
 
 
-def complete(items: Sequence[Measured]) -> None:
+Asked = Mapping[tuple[str, str], Agreement]
+"""(run id of a baseline, prompt) -> the target scored on that baseline's text."""
+
+
+def complete(items: Sequence[Measured], asked: Asked | None = None) -> None:
     """Fill the columns that compare rows, in place; `items` are the rows of one sweep."""
     by_key = {(item.run.id, str(item.row["prompt"])): item for item in items}
     for item in items:
         base = by_key.get((item.run.baseline or "", str(item.row["prompt"])))
         default = by_key.get((item.run.baseline_default or "", str(item.row["prompt"])))
         _speedups(item, base, default)
-        _baseline_text(item, base)
+        _baseline_text(item, base, asked or {})
     _texts(items)
 
 
@@ -148,13 +154,15 @@ def _identity(item: Measured, base: Measured) -> float | None:
     return fmean(rates) / fmean(theirs.values()) if rates else None
 
 
-def _baseline_text(item: Measured, base: Measured | None) -> None:
+def _baseline_text(item: Measured, base: Measured | None, asked: Asked) -> None:
     if base is None or not item.text or not base.text:
         return
     found = compare(item.text, base.text)
+    key = (base.run.id, str(item.row["prompt"]))
+    tie = near_tie(asked[key], base.text, found) if key in asked else None
     item.row["same_prefix_tokens"] = found.same_prefix
     item.row["first_divergence"] = found.position
-    item.row["divergence"] = describe(found, "the baseline")
+    item.row["divergence"] = describe(found, "the baseline") + (f" ({tie})" if tie else "")
 
 
 def _texts(items: Sequence[Measured]) -> None:

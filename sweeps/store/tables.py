@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from sweeps.events.journal import JournalReader
+from sweeps.events.types import Agreement
 from sweeps.measure.rep import RepMetrics, measure
 from sweeps.store.compared import Measured, complete
 from sweeps.store.rows import Row, identity_columns, path_of, rep_row, round_rows, run_row
@@ -38,8 +39,17 @@ class Tables:
         """One row a run and prompt, in the order of the plan."""
         self._measure()
         items = [self._item(run, prompt) for run in self.state.runs for prompt in self._prompts(run)]
-        complete(items)
+        complete(items, self._asked())
         return frame([item.row for item in items], RUNS)
+
+    def _asked(self) -> dict[tuple[str, str], Agreement]:
+        """What targets say of their own texts."""
+        found = {}
+        for (run_id, prompt), event in self.state.agreements.items():
+            run = self.state.runs[run_id].run
+            if run.target_hash == run.draft_hash and run.baseline and event.margins:
+                found[run.baseline, prompt] = event
+        return found
 
     def reps(self) -> pl.DataFrame:
         """One row a counted rep."""

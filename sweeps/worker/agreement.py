@@ -33,10 +33,20 @@ class Scorer:
         model = Path(job.draft_dir or job.target_dir) / "openvino_model.xml"
         core = ov.Core()
         self._tensor = ov.Tensor
-        compiled = core.compile_model(str(model), job.draft_device or job.target_device, job.draft_properties)
+        device = job.draft_device or job.target_device
+        # In full precision: over a long sequence the default one rounds otherwise than token by token, and
+        # agrees less with what rounds then do.
+        exact = {**job.draft_properties, "INFERENCE_PRECISION_HINT": "f32"}
+        compiled = core.compile_model(str(model), device, exact)
         self._request = compiled.create_infer_request()
         self._inputs = {name for port in compiled.inputs for name in port.names}
         self.scores_itself = job.draft_dir in (None, job.target_dir)
+        # Times are those of the precision that the pipelines use.
+        self._timed = (
+            core.compile_model(str(model), device, job.draft_properties).create_infer_request()
+            if self.scores_itself
+            else self._request
+        )
 
     def score(self, todo: Todo) -> Agreement:
         """The agreement string of one prompt's text."""
@@ -46,7 +56,7 @@ class Scorer:
         # The last token of the text predicts nothing that is judged.
         ids = np.concatenate([prompt[0], text[:-1]])
         self._request.reset_state()
-        logits = self._feed(ids, 0)[prompt.shape[1] - 1 :]
+        logits = self._feed(self._request, ids, 0)[prompt.shape[1] - 1 :]
         if logits.shape[0] != text.shape[0]:
             raise RuntimeError(
                 f"the model gives logits for {logits.shape[0]} of {text.shape[0]} positions: "
@@ -78,17 +88,17 @@ class Scorer:
         ids = np.concatenate([prompt[0], np.asarray(todo.token_ids, dtype=np.int64)])
         ids = np.concatenate([ids, np.resize(ids, 2 * max(WIDTHS))])
         past = ids.shape[0] - 2 * max(WIDTHS) - len(todo.token_ids) // 2
-        self._request.reset_state()
-        self._feed(ids[:past], 0)
+        self._timed.reset_state()
+        self._feed(self._timed, ids[:past], 0)
         plain: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trimmed: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trims = []
         for number in range(WIDTH_REPS + 1):
             for width in WIDTHS:
                 clock = [perf_counter()]
-                self._feed(ids[past : past + width], past)
+                self._feed(self._timed, ids[past : past + width], past)
                 clock.append(perf_counter())
-                self._feed(ids[past + width : past + 2 * width], past + width)
+                self._feed(self._timed, ids[past + width : past + 2 * width], past + width)
                 clock.append(perf_counter())
                 self._trim(2 * width)
                 clock.append(perf_counter())
@@ -99,7 +109,7 @@ class Scorer:
                     trims.append(trim)
         return VerifyWidths(run=self._run, prompt=todo.prompt, ms=plain, after_trim_ms=trimmed, trim_ms=trims)
 
-    def _feed(self, ids: Any, past: int) -> Any:
+    def _feed(self, request: Any, ids: Any, past: int) -> Any:
         """Logits (positions, vocabulary) of `ids` behind `past` tokens of cache."""
         count = ids.shape[0]
         feeds = {
@@ -108,11 +118,11 @@ class Scorer:
             "position_ids": np.arange(past, past + count, dtype=np.int64)[None, :],
             "beam_idx": np.zeros(1, dtype=np.int32),
         }
-        result = self._request.infer({name: value for name, value in feeds.items() if name in self._inputs})
+        result = request.infer({name: value for name, value in feeds.items() if name in self._inputs})
         return np.asarray(result[0])[0]
 
     def _trim(self, count: int) -> None:
         """Cut the last `count` tokens off the cache: states are [batch, heads, tokens, size]."""
-        for state in self._request.query_state():
+        for state in self._timed.query_state():
             kept = state.state.data
             state.state = self._tensor(np.ascontiguousarray(kept[:, :, : kept.shape[2] - count]))

@@ -112,8 +112,8 @@ def test_a_frame_is_a_history_and_a_known_plan_has_a_total(plan: Plan) -> None:
     frame = pl.DataFrame(history, schema={name: schema.RUNS[name].dtype for name in history[0]})
     found = estimate(plan, frame)
     assert found == estimate(plan, history)
-    # Seven measured runs, and two agreement passes that cost their start-up only.
-    assert found.total == pytest.approx(7 * (2.0 + TOKENS / 100) + 2 * 2.0)
+    # Seven measured runs, and four agreement passes that cost their start-up only.
+    assert found.total == pytest.approx(7 * (2.0 + TOKENS / 100) + 4 * 2.0)
 
 
 def test_time_left_is_unknown_until_something_is_known() -> None:
@@ -143,6 +143,8 @@ def test_rows_of_a_plan(plan: Plan) -> None:
         ("big@CPU", "", "", "sdpa", True),
         ("small@NPU*", "", "", "npu", True),
         ("big@CPU", "small@NPU*", "3", "stateful", False),
+        ("big@CPU", "small@CPU", "", "default", True),
+        ("big@CPU", "big@CPU", "", "default", True),
     ]
 
 
@@ -150,10 +152,10 @@ def test_the_text_of_a_plan_says_what_was_added_and_dropped(plan: Plan) -> None:
     text = plan_text(plan)
     lines = text.splitlines()
     assert lines[0].split() == ["run", "kind", "target", "draft", "NAT", "path", "options", "notes"]
-    assert sum("  added" in line for line in lines) == 7
+    assert sum("  added" in line for line in lines) == 9
     assert "dropped  grid[0].assistant_confidence_threshold[0]: the library takes" in text
     assert lines[-1] == (
-        "9 runs (7 added: baselines, agreement), 2 dropped, 2 prompts, 3 reps + 1 warm-up; "
+        "11 runs (9 added: baselines, agreement), 2 dropped, 2 prompts, 3 reps + 1 warm-up; "
         "time unknown (nothing like it was recorded)"
     )
 
@@ -161,7 +163,7 @@ def test_the_text_of_a_plan_says_what_was_added_and_dropped(plan: Plan) -> None:
 def test_the_summary_says_how_much_of_the_time_is_known(plan: Plan) -> None:
     assert "more than" in summary(plan, estimate(plan, [row()]))
     history = [row(), row(target="small"), row(target="small", target_device="NPU")]
-    assert summary(plan, estimate(plan, history)).endswith("about 74 s")
+    assert summary(plan, estimate(plan, history)).endswith("about 78 s")
 
 
 @pytest.mark.parametrize(
