@@ -207,7 +207,8 @@ def test_both_drafts_texts_are_compared_with_each_other_and_the_baseline(
             assert baseline == "equal to the baseline"
         else:
             ours, theirs = texts[run.id][at], texts[run.baseline][at]
-            assert baseline == f"token {at}: {ours} here, {theirs} in the baseline"
+            # Whether it was close there follows, where the target was asked.
+            assert baseline.startswith(f"token {at}: {ours} here, {theirs} in the baseline")
         same, at = equal_to(texts[run.id], texts[other.id])
         if at is None:
             assert drafts == "equal to the other draft row"
