@@ -16,6 +16,7 @@ from typing import Final
 import polars as pl
 
 from sweeps import atomic, paths
+from sweeps.store.predicted import with_predictions
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column, empty
 from sweeps.store.tables import JOURNAL, Tables
 
@@ -26,7 +27,7 @@ GONE_AFTER_S: Final = 30.0
 """A supervisor writes `supervisor.json` every 2 s; after this long without it, it is gone."""
 
 _TABLES: Final[dict[str, tuple[dict[str, Column], Callable[[Tables], pl.DataFrame]]]] = {
-    "runs": (RUNS, Tables.runs),
+    "runs": (RUNS, with_predictions),
     "reps": (REPS, Tables.reps),
     "rounds": (ROUNDS, Tables.rounds),
 }
