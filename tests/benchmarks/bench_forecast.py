@@ -1,0 +1,176 @@
+"""Does the cost model's number come true? On the bundled models, beside the published formulas.
+
+    python -m tests.benchmarks.bench_forecast --data DIR --run      # measure first, about 15 min
+    python -m tests.benchmarks.bench_forecast --data DIR            # judge what was measured
+
+Passes are interleaved, so that a row and its baseline are measured minutes, not an hour, apart; the noise
+floor printed first is one baseline against another run of the same thing.
+
+1. Forecast: no speculative row is seen (baselines, drafts alone, agreement strings, prompt-lookup probes).
+2. Fitted on NAT 3, predicting the other NATs; prompts and drafts held out in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from sweeps.costmodel.evidence import strings_of
+from sweeps.costmodel.forecast import forecast
+from sweeps.costmodel.validate import summary, validate
+from sweeps.store.frames import load_folder, sweep_folders
+from sweeps.store.tables import Tables
+
+SWEEP = """
+name = "forecast-check"
+[protocol]
+max_new_tokens = 128
+warmup = 1
+reps = {reps}
+order = "interleaved"
+[models]
+target = "demo:target"
+draft-s = "demo:draft-s"
+draft-m = "demo:draft-m"
+[devices.NPU]
+NPU_USE_NPUW = "YES"
+NPUW_DEVICES = "CPU"
+NPUW_ONLINE_PIPELINE = "NONE"
+[prompts]
+function = {{ file = "demo:function" }}
+class = {{ file = "demo:class" }}
+dataclass = {{ file = "demo:dataclass" }}
+docstring = {{ file = "demo:docstring" }}
+parser = {{ file = "demo:parser" }}
+repetitive = {{ file = "demo:repetitive" }}
+[[grid]]
+kind = "speculative"
+target = "target"
+target_device = "CPU"
+draft = ["draft-s", "draft-m"]
+draft_device = "CPU"
+num_assistant_tokens = [1, 2, 3, 4, 5, 8]
+[[grid]]
+kind = "speculative"
+target = "target"
+target_device = "CPU"
+draft = "draft-s"
+draft_device = "NPU"
+num_assistant_tokens = [1, 2, 3, 4, 5, 8]
+[[grid]]
+kind = "prompt-lookup"
+target = "target"
+target_device = "CPU"
+num_assistant_tokens = [1, 2, 3, 4, 5, 8]
+max_ngram_size = 3
+"""
+
+KEY = ["run", "prompt"]
+
+
+def errors(frame: pl.DataFrame) -> list[float]:
+    """|predicted / measured - 1| of each row, in percent."""
+    return [100 * abs(p / m - 1) for p, m in frame.select("predicted_speedup", "speedup").iter_rows()]
+
+
+def said(name: str, values: Sequence[float], limit: str) -> None:
+    """One line: median, 90th percentile, worst."""
+    if not values:
+        print(f"{name}: no rows")
+        return
+    ordered = sorted(values)
+    high = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
+    print(
+        f"{name}: median {statistics.median(ordered):.1f} %, 90 % within {high:.1f} %, "
+        f"worst {ordered[-1]:.1f} % of {len(ordered)} rows ({limit})"
+    )
+
+
+def judge_forecast(joined: pl.DataFrame) -> None:
+    """Against the rows measured afterwards."""
+    cb = joined.filter(pl.col("path") == "cb")
+    same = cb.filter(pl.col("first_divergence").is_null())
+    off = [
+        100 * abs(p / m - 1)
+        for p, m in same.select("predicted_tokens_per_round", "tokens_per_round").iter_rows()
+    ]
+    within = sum(error <= 2 for error in off)
+    print(f"cb, same text: tokens per round within 2 % in {within} of {len(off)} rows (target 95 %)")
+    said("cb, same text, speed-up", errors(same), "targets: median 4, worst 12")
+    said("cb, all rows, speed-up", errors(cb), "target: median 6")
+    said(
+        "stateful (emulated), speed-up",
+        errors(joined.filter(pl.col("path") == "stateful")),
+        "target: median 8",
+    )
+    inside = joined.filter(
+        pl.col("speedup").is_between(pl.col("predicted_lo"), pl.col("predicted_hi"))
+    ).height
+    print(f"90 % intervals hold {inside} of {joined.height}")
+    for (prompt,), group in cb.group_by("prompt", maintain_order=True):
+        best = group.sort("speedup", descending=True).row(0, named=True)
+        chosen = group.sort("predicted_speedup", descending=True).row(0, named=True)
+        loss = 100 * (1 - chosen["speedup"] / best["speedup"])
+        print(
+            f"  {prompt}: chose {chosen['draft']} NAT {chosen['num_assistant_tokens']} "
+            f"({chosen['speedup']:.2f}x measured), best {best['draft']} NAT {best['num_assistant_tokens']} "
+            f"({best['speedup']:.2f}x): {loss:.1f} % lost (target 3)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--reps", type=int, default=4)
+    chosen = parser.parse_args()
+    if chosen.run:
+        sweep = Path(chosen.data) / "forecast-check.toml"
+        sweep.parent.mkdir(parents=True, exist_ok=True)
+        sweep.write_text(SWEEP.format(reps=chosen.reps), encoding="utf-8")
+        command = [sys.executable, "-m", "explorer", "run", str(sweep), "--headless", "--data", chosen.data]
+        subprocess.run([*command, "--format", "csv"], check=True, stdout=subprocess.DEVNULL)
+    folder = sweep_folders(chosen.data, "forecast-check")[-1]
+    tables = Tables(folder)
+    tables.refresh()
+    assert tables.state.plan is not None
+    runs, rounds = load_folder(folder).runs, load_folder(folder).rounds
+    plain = runs.filter((pl.col("kind") == "plain") & (pl.col("target") == "target"))
+    twice = plain.filter(pl.col("path") == "cb").group_by("prompt").agg("tok_s")
+    floor = [100 * abs(pair[0] / pair[1] - 1) for pair in twice["tok_s"] if len(pair) == 2]
+    said("noise floor (target under PA against the default, which is PA too)", floor, "the same thing twice")
+
+    print("\n1. forecast, no speculative row seen")
+    unseen = runs.filter(pl.col("kind") != "speculative")
+    quiet_rounds = rounds.filter(pl.col("kind") != "speculative")
+    told = forecast(tables.state.plan, tables.state, unseen, quiet_rounds)
+    measured = runs.filter((pl.col("kind") == "speculative") & pl.col("speedup").is_not_null()).select(
+        *KEY, "speedup", "tokens_per_round", "first_divergence"
+    )
+    judge_forecast(told.join(measured, on=KEY))
+
+    strings = strings_of(tables.state)
+    for title, frame in (
+        ("2. fitted on NAT 3 (target: median 5)", validate(
+            runs, rounds, fitted=lambda case: case.nat == 3, strings=strings, nats=False)),
+        ("3. prompts held out (target: median 8)", validate(
+            runs, rounds, hold_out="prompt", strings=strings, nats=False)),
+        ("4. drafts held out (target: median 8)", validate(
+            runs, rounds, hold_out="draft", strings=strings, nats=False)),
+    ):  # fmt: skip
+        print(f"\n{title}")
+        said("ours", errors(frame.filter(pl.col("kind") == "speculative")), "see above")
+        with pl.Config(tbl_hide_dataframe_shape=True, tbl_width_chars=120, float_precision=3):
+            print(summary(frame))
+
+
+if __name__ == "__main__":
+    main()
