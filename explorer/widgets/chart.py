@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.css.query import NoMatches
+from textual.strip import Strip
 from textual.widgets import Static
 
 from explorer.analysis.charts import ChartData, Line, to_text
@@ -46,9 +47,7 @@ class Chart(Vertical):
         """A legend, the plot, and the text that stands in for it."""
         yield Static(id="chart-legend", markup=False)
         if not self._ascii:
-            from textual_plot import PlotWidget
-
-            yield PlotWidget(id="chart-plot", allow_pan_and_zoom=False)
+            yield _plot_widget()
         with VerticalScroll(id="chart-scroll"):
             yield Static(id="chart-text", markup=False)
 
@@ -111,6 +110,30 @@ class Chart(Vertical):
         # Faint lines first: what they cross stays on top.
         for number, line in sorted(enumerate(data.lines), key=lambda item: not item[1].faint):
             _plot_line(plot, line, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
+
+
+def _plot_widget() -> PlotWidget:
+    """textual-plot's widget on canvases that also draw a styled cell before they are laid out.
+
+    Theirs draw one without a style, and with NO_COLOR Textual's filter ends the app on that.
+    """
+    from textual.containers import Grid
+    from textual_hires_canvas import Canvas
+    from textual_plot.plot_widget import Legend, PlotWidget
+
+    class Cells(Canvas):
+        def render_line(self, y: int) -> Strip:
+            drawn: Strip = super().render_line(y)
+            return drawn if drawn.cell_length else Strip.blank(0, self.rich_style)
+
+    class Plot(PlotWidget):  # type: ignore[misc]
+        def compose(self) -> ComposeResult:
+            with Grid():
+                for name in ("margin-top", "margin-left", "plot", "margin-bottom"):
+                    yield Cells(1, 1, id=name)
+            yield Legend(id="legend")
+
+    return Plot(id="chart-plot", allow_pan_and_zoom=False)
 
 
 def _plot_line(plot: Any, line: Line, mark: str, colour: str) -> None:

@@ -101,6 +101,11 @@ class ParamInput(Acting, LinePane, can_focus=True):
         return self._typable and character is not None and character in TYPED
 
     def on_key(self, event: events.Key) -> None:
+        """Keys that come in one burst with an arrow are still sent here: they belong to the new focus."""
+        focused = self.screen.focused
+        (focused if isinstance(focused, ParamInput) else self).type_key(event)
+
+    def type_key(self, event: events.Key) -> None:
         """Typing: digits, backspace, enter takes it, escape drops it."""
         if self._typable and event.character is not None and event.character in TYPED:
             self.typing = (self.typing or "") + event.character

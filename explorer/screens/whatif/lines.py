@@ -18,7 +18,6 @@ Parts = tuple[Part, ...]
 """A line: texts, or (text, style) with a style of `LinePane`."""
 
 LABEL: Final = 22
-COLUMN: Final = 12
 IN_HEADLINE: Final = ("predicted speed-up", "measured speed-up", "error")
 WORDS: Final = {
     "draft_ms": "draft",
@@ -42,7 +41,7 @@ def percent(value: float) -> str:
     return f"{value:+.1%}".replace("%", " %")
 
 
-def headline(outcome: Outcome, glyphs: Glyphs) -> list[Parts]:
+def headline(outcome: Outcome, width: int, glyphs: Glyphs) -> list[Parts]:
     """What it is about, and predicted, measured, error: always in sight."""
     scenario = outcome.scenario
     base, found = scenario.base, outcome.prediction
@@ -69,7 +68,9 @@ def headline(outcome: Outcome, glyphs: Glyphs) -> list[Parts]:
         elif scenario.is_edited:
             second += [("  change ", "dim"), percent(found.speedup / measured.speedup - 1)]
     if found.extrapolates:
-        second.append((f"  {glyphs.states['warned']} extrapolates", "warn"))
+        # The mark alone where there is no room: the answers say what is extrapolated.
+        word = " extrapolates" if width >= 100 else ""
+        second.insert(3, (f" {glyphs.states['warned']}{word}", "warn"))
     return [tuple(first), tuple(second)]
 
 
@@ -101,12 +102,12 @@ def wrapped(text: str, width: int) -> list[str]:
 def answers(outcome: Outcome, pinned: Outcome | None, width: int, glyphs: Glyphs) -> list[Parts]:
     """Everything the model answers; with a pinned scenario its answers in a second column."""
     lines: list[Parts] = []
-    if pinned is not None:
-        lines.append(
-            ((" " * LABEL, ""), (f"{'now':<{COLUMN}}", "strong"), (f"{'pinned':<{COLUMN}}", "strong"))
-        )
+    now = list(plain_values(outcome, glyphs))
     before = dict(plain_values(pinned, glyphs)) if pinned is not None else {}
-    for label, value in plain_values(outcome, glyphs):
+    column = max(len(value) for _, value in now) + 2
+    if pinned is not None:
+        lines.append(((" " * LABEL, ""), (f"{'now':<{column}}", "strong"), ("pinned", "strong")))
+    for label, value in now:
         if pinned is None and label in IN_HEADLINE:
             continue
         if pinned is None:
@@ -114,7 +115,7 @@ def answers(outcome: Outcome, pinned: Outcome | None, width: int, glyphs: Glyphs
         else:
             then = before.get(label, "-")
             same = "" if then == value else "warn"
-            lines.append(((f"{label:<{LABEL}}", "dim"), f"{value:<{COLUMN}}", (then, same)))
+            lines.append(((f"{label:<{LABEL}}", "dim"), f"{value:<{column}}", (then, same)))
     lines += _missed(outcome, width)
     lines += _improve(outcome, width)
     lines += _made_of(outcome, width)
@@ -205,7 +206,7 @@ def _missed(outcome: Outcome, width: int) -> list[Parts]:
 
 def _notes(base: Base, outcome: Outcome, width: int, glyphs: Glyphs) -> list[Parts]:
     unknown = unknown_terms(outcome.scenario)
-    notes = list(outcome.prediction.extrapolates)
+    notes = [f"{glyphs.states['warned']} {words}" for words in outcome.prediction.extrapolates]
     if unknown:
         notes.append(f"Not known from rows, so assumed: {', '.join(unknown)}.")
     notes += [_sentence(note) for note in base.notes]

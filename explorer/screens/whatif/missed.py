@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,8 +12,7 @@ from explorer.screens.whatif.lines import Parts, interval, percent, times, wrapp
 from explorer.screens.whatif.outcome import FORMULA_TITLES
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from explorer.screens.whatif.workbench import Workbench
     from sweeps.costmodel.cases import Case
     from sweeps.costmodel.validate import HoldOut
 
@@ -36,6 +35,7 @@ WAYS: Final[tuple[Way, ...]] = (
 )
 """The first needs one fit, the last one for each run."""
 
+CUT: Final = 1.5
 UNKNOWN: Final = "not known"
 """The cause of rows without rounds."""
 
@@ -75,16 +75,16 @@ class Validation:
     """Rows of `sweeps.costmodel.validate.summary`."""
 
 
-def run(
-    runs: pl.DataFrame, rounds: pl.DataFrame, strings: Mapping[tuple[str, str, str], str], way: Way
-) -> Validation:
-    """Predict every row in this way; takes seconds."""
+def run(bench: Workbench, way: Way) -> Validation:
+    """Predict every row of a workbench in this way; takes seconds."""
     from sweeps.costmodel.validate import summary, validate
 
     fitted: Callable[[Case], bool] | None = None
     if way.fit_nat is not None:
         fitted = lambda case: case.nat == way.fit_nat  # noqa: E731 - a name for the type
-    frame = validate(runs, rounds, hold_out=way.hold_out, fitted=fitted, strings=strings, nats=False)
+    frame = validate(
+        bench.runs, bench.rounds, hold_out=way.hold_out, fitted=fitted, strings=bench.strings, nats=False
+    )
     misses = sorted((_miss(row) for row in frame.to_dicts()), key=lambda m: -abs(m.error))
     return Validation(way, tuple(misses), tuple(summary(frame).to_dicts()))
 
@@ -105,21 +105,26 @@ def _miss(row: dict[str, Any]) -> Miss:
 
 
 def scatter(found: Validation) -> ChartData:
-    """Predicted (with its interval) over measured: a mark for each cause, and the line where both agree."""
-    causes = list(dict.fromkeys(miss.cause for miss in sorted(found.misses, key=lambda m: m.cause)))
-    lines = [
-        Line(
-            cause,
-            tuple(Point(m.measured, m.predicted, m.lo, m.hi) for m in found.misses if m.cause == cause),
-            joined=False,
-        )
-        for cause in causes
-    ]
+    """Predicted (with its interval) over measured: a mark for each cause, and the line where both agree.
+
+    Wide intervals are cut where they would press all points together; the list has them whole.
+    """
     values = [v for m in found.misses for v in (m.measured, m.predicted)]
-    if values:
-        low, high = min(values), max(values)
-        lines.append(Line("agreement", (Point(low, low), Point(high, high)), faint=True))
-    return ChartData("predicted over measured speed-up, by worst term", "measured", "predicted", tuple(lines))
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    top = CUT * high
+
+    def points(cause: str) -> tuple[Point, ...]:
+        mine = [m for m in found.misses if m.cause == cause]
+        return tuple(Point(m.measured, m.predicted, m.lo, min(m.hi, top)) for m in mine)
+
+    causes = sorted({miss.cause for miss in found.misses})
+    lines = [Line(cause, points(cause), joined=False) for cause in causes]
+    lines.append(Line("agreement", (Point(low, low), Point(high, high)), faint=True))
+    cut = sum(m.hi > top for m in found.misses)
+    note = f"{cut} intervals are cut at {top:.1f}" if cut else ""
+    return ChartData(
+        "by worst term", "measured", "predicted", tuple(lines), note=note, rows=len(found.misses)
+    )
 
 
 def summary_lines(found: Validation) -> list[Parts]:
@@ -146,7 +151,11 @@ def miss_lines(misses: Sequence[Miss], width: int, glyphs: Glyphs) -> list[Parts
             (
                 f"{mark} {percent(miss.error):>8}  ",
                 (miss.name, "strong"),
-                f"  measured {times(miss.measured, glyphs)}, predicted {times(miss.predicted, glyphs)} "
+            )
+        )
+        lines.append(
+            (
+                f"{'':12}measured {times(miss.measured, glyphs)}, predicted {times(miss.predicted, glyphs)} "
                 f"({interval(miss.lo, miss.hi)})",
             )
         )

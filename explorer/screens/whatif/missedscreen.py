@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
+from textual.worker import Worker, WorkerState
 
 from explorer.actions import Acting, Action, bindings
 from explorer.screens.base import NARROW, shell_of
@@ -80,7 +81,7 @@ class MissedScreen(Acting, ModalScreen[None]):
         bench = self._bench
         try:
             with bench.lock:
-                found = missed.run(bench.runs, bench.rounds, bench.strings, missed.WAYS[way])
+                found = missed.run(bench, missed.WAYS[way])
         except ValueError as error:
             self.post_message(Failed(str(error)))
             return
@@ -92,9 +93,16 @@ class MissedScreen(Acting, ModalScreen[None]):
         self._pending.discard(message.asked)
         self._draw()
 
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What no one foresaw in a thread is said too."""
+        if event.state is WorkerState.ERROR:
+            self.post_message(Failed(f"{type(event.worker.error).__name__}: {event.worker.error}"))
+
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        self.notify(message.reason, severity="error", timeout=10)
+        self.query_one("#missed-methods", LinePane).show_lines(
+            [line(("not possible: ", "bad"), message.reason)]
+        )
 
     def _draw(self) -> None:
         if not self.is_mounted:
@@ -102,7 +110,7 @@ class MissedScreen(Acting, ModalScreen[None]):
         way = missed.WAYS[self._way]
         frame = self.query_one(Vertical)
         frame.border_title = f"Predicted against measured: {way.name} ({self._way + 1} of {len(missed.WAYS)})"
-        found, glyphs = self._done.get(self._way), shell_of(self).glyphs
+        found = self._done.get(self._way)
         methods, rows = self.query_one("#missed-methods", LinePane), self.query_one(ScrollPane)
         chart = self.query_one(Chart)
         if found is None:
@@ -112,10 +120,15 @@ class MissedScreen(Acting, ModalScreen[None]):
             return
         chart.display = not self.has_class("-rows") and bool(found.misses)
         methods.show_lines(line(*parts) for parts in missed.summary_lines(found))
-        width = rows.size.width
-        rows.show_lines(line(*parts) for parts in missed.miss_lines(found.misses, width, glyphs))
+        # The rows' width is known once the chart has taken its room.
+        self.call_after_refresh(self._draw_rows, found)
         if chart.display:
             chart.show(missed.scatter(found))
+
+    def _draw_rows(self, found: missed.Validation) -> None:
+        rows, glyphs = self.query_one(ScrollPane), shell_of(self).glyphs
+        parts = missed.miss_lines(found.misses, rows.size.width, glyphs)
+        rows.show_lines(line(*each) for each in parts)
 
     def why_not(self, action: str) -> str:
         if action == "missed.copy" and self._way not in self._done:

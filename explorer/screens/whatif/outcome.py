@@ -20,11 +20,11 @@ from sweeps.costmodel.terms import NAMES, features
 LEAST_NATS: Final = 10
 """The curve goes at least so far."""
 
-FORMULA_TITLES: Final = {
-    "leviathan_r": "Leviathan, r as alpha",
-    "leviathan_alpha": "Leviathan, alpha from r",
-    "round_budget": "round budget k d + v",
-    "linear_verify": "linear verify (TurboSpec, MagicDec)",
+FORMULA_TITLES: Final = {  # explained in `sweeps.costmodel.formulas`
+    "leviathan_r": "Leviathan (r)",
+    "leviathan_alpha": "Leviathan (alpha)",
+    "round_budget": "round budget",
+    "linear_verify": "linear verify",
 }
 
 

@@ -9,6 +9,7 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
+from textual.worker import Worker, WorkerState
 
 from explorer.actions import Action, bindings
 from explorer.screens.base import PlaceScreen
@@ -146,6 +147,11 @@ class WhatIfScreen(PlaceScreen):
         rows = found if len(found) > 1 else lines.same_rows(bench.cases, case)
         return Opened(bench, case, rows, "; ".join(dict.fromkeys(remarks[:2])))
 
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What no one foresaw in a thread is said too."""
+        if event.state is WorkerState.ERROR:
+            self.post_message(Failed(f"{type(event.worker.error).__name__}: {event.worker.error}"))
+
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         self.status = "nothing to show"
@@ -205,7 +211,8 @@ class WhatIfScreen(PlaceScreen):
         if outcome is None or not self.is_mounted:
             return
         glyphs, scenario = self.glyphs, outcome.scenario
-        self.query_one("#headline", StatusLine).show_lines(_lines(lines.headline(outcome, glyphs)))
+        head = self.query_one("#headline", StatusLine)
+        head.show_lines(_lines(lines.headline(outcome, head.size.width, glyphs)))
         self.query_one("#budget", BudgetBar).show(self._budgets(outcome))
         for param in self.query(ParamInput):
             param.show(self._param_line(param.param, scenario))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
 
@@ -24,15 +23,14 @@ from explorer.screens.whatif.scenario import (
     Origin,
     Scenario,
     Word,
-    counts_of,
 )
 from sweeps.costmodel.answers import Measured, why
 from sweeps.costmodel.calibrate import Calibration
 from sweeps.costmodel.cases import Case, draft_alone, target_alone
-from sweeps.costmodel.evidence import Source, Texts, alpha_from_acceptance, strings_of
+from sweeps.costmodel.evidence import Source, Strings, Texts, strings_of
+from sweeps.costmodel.model import Model, Tables, tables, train
 from sweeps.costmodel.params import RoundBudget
 from sweeps.costmodel.terms import Fit, Key, Prior, RoundTable
-from sweeps.costmodel.validate import Model, Tables, tables, train
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str]
@@ -53,12 +51,10 @@ class Workbench:
 
     Args:
         runs, rounds: the whole tables.
-        strings: (target, draft, prompt) -> agreement string.
+        strings: agreement strings of the target's texts.
     """
 
-    def __init__(
-        self, runs: pl.DataFrame, rounds: pl.DataFrame, strings: Mapping[tuple[str, str, str], str]
-    ) -> None:
+    def __init__(self, runs: pl.DataFrame, rounds: pl.DataFrame, strings: Strings) -> None:
         self.runs, self.rounds, self.strings = runs, rounds, strings
         self.lock = Lock()
         """Held while a model is made: threads would make the same one twice."""
@@ -200,7 +196,7 @@ class Workbench:
             asked, target_words, note = self._moved(case, choice)
             notes += [note] if note else []
         model = self._model(asked, without_own)
-        sources = self._sources(model, asked)
+        sources = {nat: model.evidence.source(asked, nat) for nat in NATS}
         params, fit = model.params(asked, sources[asked.nat])
         if asked.kind == "prompt-lookup":
             # The model keeps a vanishing draft time for its regression.
@@ -299,26 +295,6 @@ class Workbench:
             self._models[name] = train(self.known, chosen, self.strings, Texts())
         return self._models[name]
 
-    def _sources(self, model: Model, case: Case) -> dict[int, Source]:
-        evidence = model.evidence
-        pair = (case.key.target, case.key.draft)
-        traced = any(
-            (c.key.target, c.key.draft) == pair and (c.sweep, c.run, c.prompt) in evidence.traced
-            for c in evidence.train
-        )
-        if traced or (*pair, case.prompt) in self.strings or case.acceptance is None:
-            return {nat: evidence.source(case, nat) for nat in NATS}
-        # Only the acceptance that the row reports: inverted once, not at each NAT.
-        own = evidence.source(case)
-        alpha = _alpha_of(case.acceptance, case.key.path, case.nat, case.budget)
-        rule = "cb" if case.key.path == "cb" else "stateful"
-        return {
-            nat: own
-            if nat == case.nat
-            else Source(counts_of(alpha, rule, nat, case.budget), own.rel, own.words)
-            for nat in NATS
-        }
-
     def _points(self, case: Case) -> list[tuple[Case, MeasuredPoint]]:
         """The measured rows of the same pair, path and prompt (a moved draft: of the same sweep)."""
         rows = [c for c in self.cases if (c.sweep, c.key, c.prompt) == (case.sweep, case.key, case.prompt)]
@@ -354,10 +330,13 @@ class Workbench:
 
 
 def open_workbench(data: str | None, sweep: str | None = None) -> Workbench:
-    """All rows of the results folder, the published and the imported ones.
+    """The rows that a what-if on a sweep stands on: all that were measured here, or one foreign table.
+
+    Rows of other machines (published, imported) teach nothing about this one, and have no rounds.
 
     Args:
-        sweep: its agreement strings are read from its journal.
+        sweep: as in the run table; None: measured rows, without any the published ones. The agreement
+            strings of this sweep, else of the newest one, are read from its journal.
 
     Raises:
         OSError, ValueError: a folder or file cannot be read.
@@ -365,14 +344,18 @@ def open_workbench(data: str | None, sweep: str | None = None) -> Workbench:
     from sweeps.store import frames
     from sweeps.store.tables import Tables as Journal
 
-    strings: dict[tuple[str, str, str], str] = {}
     folders = frames.sweep_folders(data)
-    for folder in folders:
-        if folder.name == sweep or (sweep is None and folder == folders[-1]):
-            journal = Journal(folder)
-            journal.refresh()
-            strings.update(strings_of(journal.state))
-    return Workbench(frames.load_runs(data), frames.load_rounds(data), strings)
+    runs, rounds = frames.load_runs(data), frames.load_rounds(data)
+    here = runs.filter(pl.col("sweep").is_in([folder.name for folder in folders]))
+    foreign = runs.filter(pl.col("sweep") == sweep) if sweep else runs
+    if here.is_empty() or (sweep is not None and sweep not in here["sweep"]):
+        return Workbench(foreign, rounds.head(0), {})
+    strings: dict[tuple[str, str, str, str], str] = {}
+    for folder in [f for f in folders if f.name == sweep] or folders[-1:]:
+        journal = Journal(folder)
+        journal.refresh()
+        strings.update(strings_of(journal.state))
+    return Workbench(here, rounds, strings)
 
 
 def place_of(row: Row) -> Place:
@@ -422,11 +405,6 @@ def _budget(found: Measured) -> RoundBudget | None:
 
 def _alone(case: Case) -> float | None:
     return 1e-6 if case.kind == "prompt-lookup" else case.draft_alone_ms
-
-
-@lru_cache(maxsize=256)
-def _alpha_of(acceptance: float, path: str, nat: int, budget: int) -> float:
-    return alpha_from_acceptance(acceptance, "cb" if path == "cb" else "stateful", nat, budget)
 
 
 def _origins(fit: Fit, prior: Prior, source: Source, target: str) -> dict[str, Origin]:
