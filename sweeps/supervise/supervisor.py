@@ -124,7 +124,7 @@ class Supervisor:
             if self._requests.skip(run.id):
                 self._skip(run, "asked for")
                 break
-            dead = self._dead_devices & {run.config.target_device, run.config.draft_device or ""}
+            dead = self._dead_devices & devices_of(run)
             if dead:
                 self._skip(run, f"device {', '.join(sorted(dead))} does not answer after a device loss")
                 break
@@ -153,7 +153,7 @@ class Supervisor:
         return ended, cause
 
     def _after_device_loss(self, run: Run) -> None:
-        for device in {run.config.target_device, run.config.draft_device or run.config.target_device}:
+        for device in sorted(devices_of(run)):
             if not self._answers(device):
                 self._dead_devices.add(device)
                 self._emit(Log(run=run.id, message=f"{device} does not answer: its other runs are skipped"))
@@ -194,3 +194,12 @@ class Supervisor:
 
     def _emit(self, event: Event) -> None:
         self._heard(self._writer.event(event))  # type: ignore[arg-type]
+
+
+def devices_of(run: Run) -> set[str]:
+    """The devices that a run depends on: `HETERO:GPU.0,NPU` is one of its own and needs both members."""
+    names: set[str] = set()
+    for device in (run.config.target_device, run.config.draft_device):
+        if device is not None:
+            names |= {device, *filter(None, device.partition(":")[2].split(","))}
+    return names

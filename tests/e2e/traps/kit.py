@@ -29,6 +29,8 @@ SMALL: Final = MODELS / "draft-s"
 """The bundled drafts make a pair of their own, which is built faster than the demo's."""
 
 EMULATED: Final = {"NPU_USE_NPUW": "YES", "NPUW_DEVICES": "CPU", "NPUW_ONLINE_PIPELINE": "NONE"}
+BUDGET: Final = 48
+"""New tokens unless told otherwise: enough for a late first burst to be no matter."""
 PROMPT: Final = {"fib": "def fibonacci(n):\n    "}
 TOO_LONG: Final = "x = 1\n" * 1500
 """7500 tokens: more than the NPU pipeline's 1024."""
@@ -125,7 +127,7 @@ def make_plan(
     runs: Sequence[Run],
     *,
     prompts: Mapping[str, str] = PROMPT,
-    budget: int = 24,
+    budget: int = BUDGET,
     reps: int = 1,
     warmup: int = 0,
     **protocol: Any,

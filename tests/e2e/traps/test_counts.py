@@ -14,6 +14,7 @@ from sweeps.paths import bundled
 from sweeps.plan.model import Run
 from sweeps.store.frames import load_folder
 from tests.e2e.traps import kit, stand_in
+from tests.e2e.traps.kit import BUDGET
 
 pytestmark = pytest.mark.models
 
@@ -28,16 +29,16 @@ def test_the_second_call_on_the_stateful_path(tmp_path: Path) -> None:
     assert [rep.call for rep in done] == [0, 1, 2]
     # The library's getters stand still or add up from the second call on ...
     frozen = len({rep.library["ttft_ms"] for rep in done}) == 1
-    cumulative = [rep.library["generated"] for rep in done] == [24, 48, 72]
+    cumulative = [rep.library["generated"] for rep in done] == [BUDGET, 2 * BUDGET, 3 * BUDGET]
     assert frozen or cumulative or any(rep.library["ttft_ms"] < 0 for rep in done)
     # ... ours do not, and no guard takes offence.
     rows = load_folder(measured.folder.path).reps.to_dicts()
     for row, rep in zip(rows, done, strict=True):
-        assert (row["status"], row["reason"], row["tokens"]) == ("ok", None, 24)
+        assert (row["status"], row["reason"], row["tokens"]) == ("ok", None, BUDGET)
         assert 0 < row["ttft_ms"] < row["wall_ms"]
         assert row["ttft_ms"] == rep.burst_us[0] / 1000
-        assert row["tok_s"] == pytest.approx(23e6 / (rep.burst_us[-1] - rep.burst_us[0]))
-        assert 1 + row["rounds"] + row["accepted"] == 24
+        assert row["tok_s"] == pytest.approx((BUDGET - 1) * 1e6 / (rep.burst_us[-1] - rep.burst_us[0]))
+        assert 1 + row["rounds"] + row["accepted"] == BUDGET
         assert row["accepted"] <= row["proposals"]
         assert row["draft_total_ms"] + row["verify_total_ms"] < row["wall_ms"]
     assert {row["proposals"] for row in rows} == {rows[0]["proposals"]}
@@ -54,7 +55,7 @@ def test_end_of_text_ends_a_rep_early_and_says_so(tmp_path: Path) -> None:
     for run in (base, pair):
         row = measured.row(run, "script")
         assert row["status"] == "budget_not_met"
-        assert row["reason"].startswith("4 of 24 tokens: stop_token")
+        assert row["reason"].startswith(f"4 of {BUDGET} tokens: stop_token")
         assert (row["tokens"], row["finish"]) == (4, "stop_token")
         assert row["speedup"] is None
     # The end of text lies inside a burst: the stateful engine does not see it and goes on.
@@ -62,9 +63,9 @@ def test_end_of_text_ends_a_rep_early_and_says_so(tmp_path: Path) -> None:
     (ended,) = measured.reps(base, "script")
     assert rep.token_ids[:4] == ended.token_ids
     assert rep.burst_sizes[0] + rep.burst_sizes[1] > 4
-    assert (len(rep.token_ids), rep.past_stop) == (24, 20)
+    assert (len(rep.token_ids), rep.past_stop) == (BUDGET, BUDGET - 4)
     row = measured.row(on_stateful, "script")
-    assert "went on past the end of text inside a burst: 20 tokens follow it" in row["notes"]
+    assert f"went on past the end of text inside a burst: {BUDGET - 4} tokens follow it" in row["notes"]
     assert row["speedup"] is None
     assert "the baseline is budget_not_met" in row["reason"]
 
@@ -75,7 +76,7 @@ def test_the_budget_is_kept_beyond_the_end_of_text(tmp_path: Path) -> None:
     measured = kit.measure(tmp_path, *runs, prompts=SCRIPT)
     for run in runs:
         (rep,) = measured.reps(run, "script")
-        assert len(rep.token_ids) == sum(rep.burst_sizes) == 24
+        assert len(rep.token_ids) == sum(rep.burst_sizes) == BUDGET
         assert 0 in rep.token_ids[:8], "the end of text is in there"
         assert any(size > 1 for size in rep.burst_sizes)
         row = measured.row(run, "script")
@@ -92,7 +93,7 @@ def test_options_that_are_ignored_without_a_word(tmp_path: Path) -> None:
     ):
         assert [event.status for event in measured.ended(run)] == ["ok"]
         (rep,) = measured.reps(run)
-        assert rep.burst_sizes == [1] * 24
+        assert rep.burst_sizes == [1] * BUDGET
         row = measured.row(run)
         assert row["status"] == "not_speculative"
         assert cause in row["reason"]
@@ -180,7 +181,7 @@ def test_after_stop_no_more_tokens_are_counted_than_were_streamed(
     for run in (on_cb, on_stateful):
         (rep,) = measured.reps(run)
         assert len(rep.burst_sizes) == 5
-        assert measured.row(run)["tokens"] == sum(rep.burst_sizes) < 24
+        assert measured.row(run)["tokens"] == sum(rep.burst_sizes) < BUDGET
         assert measured.row(run)["finish"] == "stop_token"
     # Continuous batching computes, counts and returns further rounds: no rate comes of that.
     (rep,) = measured.reps(on_cb)

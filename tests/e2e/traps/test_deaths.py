@@ -13,6 +13,7 @@ from sweeps.events.types import AnyEvent, PhaseBegan, RepDone, RunStarted
 from sweeps.plan.model import Run
 from sweeps.supervise.failures import classify
 from sweeps.supervise.probe import device_answers
+from sweeps.supervise.supervisor import devices_of
 from tests.e2e.traps import kit, stand_in
 
 pytestmark = pytest.mark.models
@@ -138,8 +139,18 @@ def test_a_lost_device_is_asked_before_its_other_runs(
         assert measured.of(RunStarted, other) == []
         assert measured.row(other)["status"] == "skipped"
         assert "NPU does not answer" in measured.row(other)["reason"]
-    assert measured.row(on_cpu)["status"] == "ok"
+    assert [event.status for event in measured.ended(on_cpu)] == ["ok"]
     assert len(measured.of(RepDone, on_cpu)) == 2
+
+
+def test_a_virtual_device_depends_on_its_members() -> None:
+    assert devices_of(kit.make_run("speculative", "HETERO:GPU.0,NPU", "CPU")) == {
+        "HETERO:GPU.0,NPU",
+        "GPU.0",
+        "NPU",
+        "CPU",
+    }
+    assert devices_of(kit.plain()) == {"CPU"}
 
 
 def test_the_probe_asks_the_device_itself() -> None:
