@@ -139,7 +139,16 @@ class Supervisor:
                 self._after_device_loss(run)
         if worked:
             self._after_run(self._folder)
+        elif run.config.kind == "agreement" and run.id not in self.progress.closed:
+            self._without_text(run)
         return cause
+
+    def _without_text(self, run: Run) -> None:
+        """An agreement run scores its baseline's text: where that failed there is nothing to score."""
+        texts, reps = self.progress.texts, self.progress.reps
+        waiting = [p.name for p in self._plan.prompts if not reps[run.id, p.name]]
+        if waiting and not any(texts.get((run.baseline or "", name)) for name in waiting):
+            self._skip(run, "its baseline has no text to score")
 
     def _attempt(self, run: Run, todo: list[Todo]) -> tuple[RunEnded, Cause]:
         number = self.progress.attempts[run.id] + 1

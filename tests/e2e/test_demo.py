@@ -1,0 +1,118 @@
+"""The main job, whole: the bundled sweep on the bundled models, and what its table must hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from sweeps.paths import presets
+from sweeps.plan.build import plan_file
+from sweeps.store.frames import load_reps, load_rounds
+from sweeps.store.schema import RUNS
+from tests.e2e.engine import specdec
+
+pytestmark = [pytest.mark.models]
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The results of one `specdec demo --headless`."""
+    base = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPECDEC_STATE", str(base / "state"))
+        done = specdec("demo", "--headless", "--data", str(base / "data"), timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+    assert done.stdout.rstrip().splitlines()[-3].startswith(("Best of", "No configuration"))
+    yield base / "data"
+
+
+@pytest.fixture(scope="module")
+def rows(data: Path) -> Rows:
+    done = specdec("table", "--data", str(data), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found: Rows = json.loads(done.stdout)
+    return found
+
+
+def test_one_row_a_run_and_prompt_with_all_columns(rows: Rows) -> None:
+    plan = plan_file(presets() / "demo.toml")
+    wanted = {(run.id, prompt.name) for run in plan.runs for prompt in plan.prompts}
+    assert {(row["run"], row["prompt"]) for row in rows} == wanted
+    assert len(rows) == len(wanted)
+    assert all(list(row) == list(RUNS) for row in rows)
+
+
+def test_what_the_demo_covers(rows: Rows) -> None:
+    measured = {
+        (r["kind"], r["draft"], r["draft_device"], r["num_assistant_tokens"], r["path"]) for r in rows
+    }
+    for draft in ("draft-s", "draft-m"):
+        for nat in (1, 3, 5):
+            assert ("speculative", draft, "CPU", nat, "cb") in measured
+    for nat in (1, 3, 5):
+        assert ("speculative", "draft-s", "NPU", nat, "stateful") in measured
+    assert any(kind == "prompt-lookup" for kind, *_ in measured)
+    alone = {(r["target"], r["target_device"], r["path"]) for r in rows if r["kind"] == "plain"}
+    assert alone >= {("target", "CPU", "cb"), ("target", "CPU", "sdpa")}
+    assert alone >= {(draft, "NPU", "npu") for draft in ("draft-s", "draft-m")}
+    assert all(row["emulated"] == ("NPU" in (row["target_device"], row["draft_device"])) for row in rows)
+
+
+def test_budgets_are_kept_and_speedups_have_their_own_baseline(rows: Rows) -> None:
+    by_run = {(row["run"], row["prompt"]): row for row in rows}
+    for row in rows:
+        assert row["status"] == "ok", (row["run"], row["prompt"], row["reason"])
+        assert row["tokens"] == 128
+        if row["kind"] not in ("speculative", "prompt-lookup"):
+            continue
+        base = by_run[row["baseline"], row["prompt"]]
+        assert (base["kind"], base["target"], base["target_device"]) == ("plain", row["target"], "CPU")
+        assert base["path"] == {"cb": "cb", "stateful": "sdpa"}[row["path"]]
+        assert row["speedup"] == pytest.approx(row["tok_s"] / base["tok_s"])
+        assert row["speedup_lo"] < row["speedup"] < row["speedup_hi"]
+        assert row["speedup_default"] is not None
+        if row["kind"] == "speculative":
+            assert row["identity_speedup"] == pytest.approx(row["speedup"], rel=0.05)
+            assert row["predicted_speedup"] is not None
+
+
+def test_drafts_are_compared_with_the_baseline_and_with_each_other(rows: Rows) -> None:
+    """On every prompt: where a draft's text leaves the baseline's, and whether drafts agree."""
+    drafts = [row for row in rows if row["kind"] == "speculative"]
+    for row in drafts:
+        same = row["same_prefix_tokens"]
+        assert (row["first_divergence"] is None) == (same == 128)
+        assert "other draft row" in row["divergence"]
+        assert row["repeatable"] is True
+        if row["first_divergence"] is not None:
+            assert f"token {same}:" in row["divergence"]
+    assert {row["prompt"] for row in drafts if row["draft_device"] == "NPU"} == {r["prompt"] for r in rows}
+
+
+def test_counts_add_up_in_every_rep(data: Path) -> None:
+    reps = load_reps(data).filter(pl.col("rounds").is_not_null())
+    assert reps.height > 0
+    assert reps.filter(pl.col("accepted") + pl.col("rounds") + 1 != pl.col("tokens")).is_empty()
+    assert reps.filter(pl.col("proposals") < pl.col("accepted")).is_empty()
+    spent = pl.col("draft_total_ms").fill_null(0) + pl.col("verify_total_ms").fill_null(0)
+    assert reps.filter(pl.col("wall_ms") < spent).is_empty()
+    assert reps["ttft_ms"].min() > 0  # type: ignore[operator]
+    rounds = load_rounds(data).filter(pl.col("kind") == "speculative", pl.col("round") > 0)
+    assert rounds.filter(pl.col("accepted") > pl.col("proposals")).is_empty()
+    per_rep = rounds.group_by("run", "prompt", "rep").agg(pl.col("tokens").sum() + 1)
+    assert set(per_rep["tokens"]) == {128}
+
+
+def test_a_second_demo_measures_nothing_again(data: Path) -> None:
+    before = load_reps(data).height
+    done = specdec("demo", "--headless", "--data", str(data))
+    assert done.returncode == 0
+    assert load_reps(data).height == before
