@@ -14,7 +14,7 @@ from textual.screen import Screen
 from explorer import glyphs, keys, manners, messages, places, session
 from explorer.actions import SHELL, Acting, bindings, offers
 from explorer.palette import Actions
-from explorer.screens.base import PendingPlace, PlaceScreen
+from explorer.screens.base import Opening, PlaceScreen
 from explorer.styles import THEMES
 
 
@@ -55,7 +55,7 @@ class SpecdecApp(Acting, App[None]):
 
     def get_default_screen(self) -> Screen[Any]:
         """Header and keys of the first place: painted before that place is imported."""
-        return PendingPlace(self._first, "")
+        return Opening(self._first)
 
     def on_mount(self) -> None:
         """Choose the theme, listen for signals, open the first place after the first paint."""
@@ -93,6 +93,9 @@ class SpecdecApp(Acting, App[None]):
     def on_ask_what_if(self, message: messages.AskWhatIf) -> None:
         self.push_screen(places.what_if(message.rows))
 
+    def action_demo(self) -> None:
+        manners.start_demo(self)
+
     def on_show_sweep(self, message: messages.ShowSweep) -> None:
         self.sweep = str(message.folder)
         self.action_go("watch")
@@ -104,9 +107,6 @@ class SpecdecApp(Acting, App[None]):
 
     def on_say(self, message: messages.Say) -> None:
         self.notify(message.text, severity="error" if message.error else "information", timeout=10)
-
-    def action_demo(self) -> None:
-        manners.start_demo(self)
 
     def action_keys_help(self) -> None:
         from explorer.help import HelpScreen
@@ -131,11 +131,6 @@ class SpecdecApp(Acting, App[None]):
     def show_key(self, key: str) -> str:
         """A key as it is written in the footer and the help."""
         return manners.key_name(key, self.ascii_only)
-
-    def check_keymap(self, screen: PlaceScreen) -> None:
-        """Say which of the person's key ids a place that is now loaded does not know."""
-        for fault in keys.unknown(self.keymap, screen.PLACE):
-            self.notify(fault, title="keys.toml", severity="warning", timeout=10)
 
     def copy(self, text: str, what: str) -> None:
         """To the terminal's clipboard (OSC 52) and to a file; says where."""

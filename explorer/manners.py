@@ -86,7 +86,8 @@ def keep(app: SpecdecApp) -> None:
     from explorer.screens.base import PlaceScreen
 
     for screen in app.screen_stack:
-        if isinstance(screen, PlaceScreen):
+        # A place that is left before it is built has nothing to keep yet, and no widgets to ask.
+        if isinstance(screen, PlaceScreen) and screen.is_mounted:
             screen.keep()
     fault = app.session.save()
     if fault:

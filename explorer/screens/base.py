@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
+from explorer import keys
 from explorer.actions import Acting, Action, bindings, offers
 from explorer.glyphs import Glyphs
 
@@ -175,6 +176,9 @@ class PlaceScreen(Acting, Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]  # noqa: RUF012
 
+    focused: reactive[Widget | None] = reactive(None, repaint=False)
+    """As Textual's, without painting the whole screen (11 KB at 120x40) at every change of focus: the widgets
+    that lose and gain it paint themselves."""
     status: reactive[str] = reactive("", init=False)
     """Right side of the header: one short line."""
     banner: reactive[str] = reactive("", init=False)
@@ -231,7 +235,8 @@ class PlaceScreen(Acting, Screen[None]):
         self.watch_banner(self.banner)
         if self.PANES:
             self._show(self.PANES[0][0])
-        self.shell.check_keymap(self)
+        for fault in keys.unknown(self.shell.keymap, self.PLACE):
+            self.notify(fault, title="keys.toml", severity="warning", timeout=10)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         names = {name for name, _ in self.PANES}
@@ -255,7 +260,8 @@ class PlaceScreen(Acting, Screen[None]):
         """Show a pane and give the focus to the first widget in it that takes it."""
         # The pane with the focus may be hidden now, and Textual would hand the focus to a pane of its choice;
         # one that was hidden until now takes it only after its layout.
-        self.set_focus(None)
+        if not self.query_one(f"#{pane}").is_on_screen:
+            self.set_focus(None)
         self._show(pane)
         self.call_after_refresh(self._focus_in, pane)
 
@@ -294,18 +300,14 @@ class PlaceScreen(Acting, Screen[None]):
         self.set_focus(None)
 
 
-class PendingPlace(PlaceScreen):
-    """Stands where a place is not part of this build."""
+class Opening(PlaceScreen):
+    """Header and keys of a place that is being imported."""
 
-    def __init__(self, place: str, why: str) -> None:
+    def __init__(self, place: str) -> None:
         super().__init__()
-        self._why = why
         self._place = place
 
     def compose(self) -> ComposeResult:
-        from textual.widgets import Static
-
         yield HeaderLine(self._place)
         yield Banner(id="banner")
-        yield Static(self._why, markup=False)
         yield KeyLine()

@@ -216,6 +216,16 @@ async def test_session_returns_to_the_last_place(results: Path, make_app: MakeAp
     assert again.session.part("define")["view"] == "text"
 
 
+async def test_a_place_left_before_it_is_built_has_nothing_to_keep(make_app: MakeApp) -> None:
+    app = make_app(place="explore")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.action_go("define")
+        app.action_go("explore")  # Quick fingers: the widgets of Define do not exist yet.
+        await pilot.pause()
+        assert app.current_mode == "explore"
+        assert "file" not in app.session.part("define")
+
+
 def test_a_session_of_another_version_or_a_broken_one_is_left_alone() -> None:
     assert session.from_json("{") == session.Session()
     assert session.from_json("[]") == session.Session()
