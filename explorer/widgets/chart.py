@@ -110,6 +110,9 @@ class Chart(Vertical):
         # Faint lines first: what they cross stays on top.
         for number, line in sorted(enumerate(data.lines), key=lambda item: not item[1].faint):
             _plot_line(plot, line, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
+        # It would draw its canvases only while it is painted, and they would be painted again afterwards.
+        if plot.query_one("#plot").size:
+            plot.render()
 
 
 def _plot_widget() -> PlotWidget:

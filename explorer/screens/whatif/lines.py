@@ -77,7 +77,8 @@ def headline(outcome: Outcome, width: int, glyphs: Glyphs) -> list[Parts]:
 def field_line(scenario: Scenario, name: str, glyphs: Glyphs) -> Parts:
     """Value, unit, standard error and where it came from."""
     field, value, origin = BY_NAME[name], scenario.value(name), scenario.origin(name)
-    error = f"{glyphs.plus_minus}{number(origin.error)}" if origin.error and field.unit == "ms" else ""
+    spread = number(origin.error) if origin.error and field.unit == "ms" else "0"
+    error = "" if spread == "0" else glyphs.plus_minus + spread
     shown = "unknown" if math.isnan(value) else field.show(value)
     style = {"edited": "warn", "default": "dim", "none": "dim"}.get(origin.word, "")
     word = {"none": ""}.get(origin.word, origin.word)
@@ -192,15 +193,15 @@ def _made_of(outcome: Outcome, width: int) -> list[Parts]:
 
 def _missed(outcome: Outcome, width: int) -> list[Parts]:
     base = outcome.scenario.base
-    if not base.causes or base.measured is None:
+    causes = [cause for cause in base.causes if abs(cause.effect) > 0.002]
+    if not causes or base.measured is None:
         return []
     head = (("Why the row is not as predicted", "strong"), ("  (its own NAT and terms)", "dim"))
     lines: list[Parts] = [("",), head]
-    for cause in base.causes:
-        if abs(cause.effect) > 0.002:
-            pieces = wrapped(f"{cause.cause}: {cause.words}", width - 12)
-            lines.append((f"  {percent(math.expm1(cause.effect)):>8}  ", pieces[0]))
-            lines += [(" " * 12 + piece,) for piece in pieces[1:]]
+    for cause in causes:
+        pieces = wrapped(f"{cause.cause}: {cause.words}", width - 12)
+        lines.append((f"  {percent(math.expm1(cause.effect)):>8}  ", pieces[0]))
+        lines += [(" " * 12 + piece,) for piece in pieces[1:]]
     return lines
 
 

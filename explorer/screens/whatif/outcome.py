@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from sweeps.costmodel import formulas
 from sweeps.costmodel.answers import TIE, Elasticity, crossing, payoff_tokens
 from sweeps.costmodel.chance import Floats
 from sweeps.costmodel.params import RoundBudget, total_ms, verify_at
-from sweeps.costmodel.predict import Prediction, predict_many, theta_of
+from sweeps.costmodel.predict import Prediction, theta_of
 from sweeps.costmodel.terms import NAMES, features
 
 LEAST_NATS: Final = 10
@@ -73,9 +73,10 @@ class Outcome:
 def evaluate(scenario: Scenario) -> Outcome:
     """All answers. Quick enough for each step of a parameter: counts are cached, times are linear in them."""
     nat = scenario.nat
-    prediction = scenario.prediction(nat)
-    curve = tuple(_curve(scenario))
-    scored = {0: 1.0, **{n: scenario.prediction(n).speedup for n in NATS}}
+    found = {n: scenario.prediction(n) for n in NATS}
+    prediction = found[nat]
+    curve = tuple(_curve(scenario, found))
+    scored = {0: 1.0, **{n: each.speedup for n, each in found.items()}}
     top = max(scored.values())
     best = min(n for n, value in scored.items() if value >= top * (1 - TIE))
     extra = scenario.value("extra_construct_s")
@@ -94,12 +95,12 @@ def evaluate(scenario: Scenario) -> Outcome:
     )
 
 
-def _curve(scenario: Scenario) -> list[CurvePoint]:
+def _curve(scenario: Scenario, predictions: Mapping[int, Prediction]) -> list[CurvePoint]:
     furthest = max([LEAST_NATS, scenario.nat, *(point.nat for point in scenario.base.points)])
     points = []
     for nat in NATS:
         if nat <= furthest:
-            found = scenario.prediction(nat)
+            found = predictions[nat]
             points.append(CurvePoint(nat, found.speedup, found.lo, found.hi, bool(found.extrapolates)))
     return points
 
@@ -138,9 +139,13 @@ def _break_even_ms(scenario: Scenario) -> float | None:
 
 def _over_alpha(scenario: Scenario) -> Floats:
     """Speed-up at each of `ALPHAS`."""
-    params = replace(scenario.params, bits=None, conditional=())
-    many = [replace(params, alpha=float(alpha)) for alpha in ALPHAS]
-    return predict_many(many, [scenario.nat] * len(many))
+    params = scenario.params
+    counts = alpha_grid(params.rule, scenario.nat, params.budget)
+    if scenario.base.case.kind == "prompt-lookup":  # Every round is as wide as NAT, whatever was found.
+        by_width = np.zeros_like(counts.by_width)
+        by_width[:, scenario.nat] = counts.rounds
+        counts = replace(counts, by_width=by_width, caught_up=np.zeros_like(counts.rounds))
+    return np.asarray(counts.tokens * params.target_ms / total_ms(params, counts))
 
 
 def _break_even_alpha(speeds: Floats) -> float | None:
