@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No deadline: how long an example takes says more about the machine than about the code. CI repeats its
+# examples, so that what lands is what was seen.
+settings.register_profile("specdec", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("specdec")
 
 
 @pytest.fixture(autouse=True)
