@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from textual.app import App
 from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from explorer import glyphs, keys, manners, messages, places, session
 from explorer.actions import SHELL, Acting, bindings, offers
+from explorer.keyorder import KeysInOrder
+from explorer.keyorder import KeysInOrder
 from explorer.palette import Actions
 from explorer.screens.base import Opening, PlaceScreen
 from explorer.styles import THEMES
 
 
-class SpecdecApp(Acting, App[None]):
+class SpecdecApp(Acting, KeysInOrder):
     """One instance a process. `data` is the folder of results, `sweep` what Watch attaches to."""
 
     TITLE = "specdec"
@@ -67,7 +68,8 @@ class SpecdecApp(Acting, App[None]):
             self.call_after_refresh(self._open_first)
 
     def _open_first(self) -> None:
-        self.action_go(self._first)
+        if self.current_mode not in places.MODES:  # Else a key was quicker than the first place.
+            self.action_go(self._first)
         manners.greet(self)
         for fault in self._key_faults:
             self.notify(fault, title="keys.toml", severity="warning", timeout=10)
