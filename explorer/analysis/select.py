@@ -29,7 +29,9 @@ def select_rows(
         return None
     rows: pl.Series | None = None
     if conditions:
-        rows = frame.lazy().select(pl.arg_where(pl.all_horizontal(*conditions))).collect().to_series()
+        # A condition without a column (`1 = 1`, `max(speedup) > 2`) is one value: it holds for every row.
+        every = pl.all_horizontal(*conditions) & pl.repeat(True, pl.len())
+        rows = frame.lazy().select(pl.arg_where(every)).collect().to_series()
     if not sorts:
         return rows
     keys = frame.select(sortable(frame[name]).alias(f"{place}") for place, (name, _) in enumerate(sorts))

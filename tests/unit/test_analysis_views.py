@@ -363,3 +363,11 @@ def test_views_are_computed_without_textual() -> None:
     code = f"import sys, {imports}; print('textual' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("text", "left"), [("1 = 1", 6), ("1 = 2", 0), ("max(speedup) > 1", 6)])
+def test_a_condition_without_a_column_holds_for_every_row_or_none(text: str, left: int) -> None:
+    frame = pl.DataFrame({"speedup": [1.0, 2.0, None, 3.0, 0.5, 1.5]})
+    rows = select_rows(frame, [compile_filter(text, frame.schema)], [("speedup", True)])
+    assert rows is not None
+    assert len(rows) == left
