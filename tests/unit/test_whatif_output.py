@@ -46,7 +46,7 @@ def test_answers_fit_their_width_and_ascii_terminals(outcome: Outcome, width: in
         assert max(map(len, found.splitlines())) <= max(width, 70)
         assert found.isascii()
         for label in ("best NAT", "break-even draft", "break-even acceptance", "longer compile pays",
-                      "Improve first", "The interval is made of", "Why the row is not"):  # fmt: skip
+                      "Improve first", "The interval is made of", "Why it was not as predicted"):  # fmt: skip
             assert label in found
 
 

@@ -196,7 +196,7 @@ def _missed(outcome: Outcome, width: int) -> list[Parts]:
     causes = [cause for cause in base.causes if abs(cause.effect) > 0.002]
     if not causes or base.measured is None:
         return []
-    head = (("Why the row is not as predicted", "strong"), ("  (its own NAT and terms)", "dim"))
+    head = (("Why it was not as predicted", "strong"),)
     lines: list[Parts] = [("",), head]
     for cause in causes:
         pieces = wrapped(f"{cause.cause}: {cause.words}", width - 12)

@@ -153,12 +153,11 @@ def miss_lines(misses: Sequence[Miss], width: int, glyphs: Glyphs) -> list[Parts
                 (miss.name, "strong"),
             )
         )
-        lines.append(
-            (
-                f"{'':12}measured {times(miss.measured, glyphs)}, predicted {times(miss.predicted, glyphs)} "
-                f"({interval(miss.lo, miss.hi)})",
-            )
+        numbers = (
+            f"measured {times(miss.measured, glyphs)}, predicted {times(miss.predicted, glyphs)} "
+            f"({interval(miss.lo, miss.hi)})"
         )
+        lines += [(" " * 12 + piece,) for piece in wrapped(numbers, width - 12)]
         detail = miss.because + (f"; {miss.beyond}" if miss.beyond else "")
         lines += [((" " * 12 + piece, "dim"),) for piece in wrapped(detail, width - 12)]
     return lines

@@ -116,16 +116,17 @@ class MissedScreen(Acting, ModalScreen[None]):
         if found is None:
             methods.show_lines([line("predicting the rows; this takes some seconds")])
             rows.show_lines([])
-            chart.display = False
+            chart.visible = False
             return
-        chart.display = not self.has_class("-rows") and bool(found.misses)
+        chart.visible = bool(found.misses)
         methods.show_lines(line(*parts) for parts in missed.summary_lines(found))
-        # The rows' width is known once the chart has taken its room.
-        self.call_after_refresh(self._draw_rows, found)
-        if chart.display:
-            chart.show(missed.scatter(found))
+        # Sizes are known after the first layout.
+        self.call_after_refresh(self._draw_body, found)
 
-    def _draw_rows(self, found: missed.Validation) -> None:
+    def _draw_body(self, found: missed.Validation) -> None:
+        chart = self.query_one(Chart)
+        if chart.size:
+            chart.show(missed.scatter(found))
         rows, glyphs = self.query_one(ScrollPane), shell_of(self).glyphs
         parts = missed.miss_lines(found.misses, rows.size.width, glyphs)
         rows.show_lines(line(*each) for each in parts)

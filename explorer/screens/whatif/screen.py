@@ -145,7 +145,7 @@ class WhatIfScreen(PlaceScreen):
         if self._rows and not found:
             remarks.append("this is another row")
         rows = found if len(found) > 1 else lines.same_rows(bench.cases, case)
-        return Opened(bench, case, rows, "; ".join(dict.fromkeys(remarks[:2])))
+        return Opened(bench, case, rows, "; ".join(list(dict.fromkeys(remarks))[:2]))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """What no one foresaw in a thread is said too."""
