@@ -32,7 +32,7 @@ from explorer.analysis.view import (
 )
 from explorer.widgets.frame_table.model import TableModel
 from sweeps.exchange import published
-from sweeps.store.query import FilterError
+from sweeps.store.query import FilterError, compile_filter
 from sweeps.store.schema import RUNS, empty
 
 ROOT = Path(__file__).resolve().parents[2]
