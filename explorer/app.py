@@ -13,7 +13,6 @@ from textual.screen import Screen
 from explorer import glyphs, keys, manners, messages, places, session
 from explorer.actions import SHELL, Acting, bindings, offers
 from explorer.keyorder import KeysInOrder
-from explorer.keyorder import KeysInOrder
 from explorer.palette import Actions
 from explorer.screens.base import Opening, PlaceScreen
 from explorer.styles import THEMES

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from textual import events
+from textual.app import App
 from textual.message_pump import MessagePump
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    _App = App[Any]
-else:
-    _App = object
 
 PATIENCE_S: Final = 0.5
 """A key whose trace is lost (its widget was removed) holds the others up for no longer than this."""
@@ -28,8 +22,8 @@ LOOK_AGAIN_S: Final = 0.02
 """How often a screen that is being built is looked at."""
 
 
-class KeysInOrder(_App):
-    """Mixed into an app, before the Textual class."""
+class KeysInOrder(App[None]):
+    """An app that hands one key over at a time."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._waiting: deque[events.Key] = deque()
@@ -49,24 +43,29 @@ class KeysInOrder(_App):
 
     async def _hand_over(self) -> None:
         self._since, self._turn = time.monotonic(), self._turn + 1
-        target = self.focused or self.screen
+        turn, target = self._turn, self.focused or self.screen
         await super().on_event(self._waiting.popleft())
-        # A call behind the key in each queue that the key passes: when it is back here, so is the key.
-        self._follow(self._turn, [*target.ancestors_with_self])
+        # A second round for the messages that the key's action has posted, which bubble up like the key.
+        self._follow(target, lambda: self._follow(target, lambda: self._arrived(turn)))
+        self.set_timer(PATIENCE_S, lambda: self._arrived(turn))
 
-    def _follow(self, turn: int, way: Sequence[MessagePump]) -> None:
-        for at, node in enumerate(way):
-            if node.call_later(self._follow, turn, way[at + 1 :]):
-                return
-        # What the key's action has asked of the app (a focus, say) stands in the queue by now.
-        self.call_later(self._arrived, turn)
+    def _follow(self, node: MessagePump | None, then: Callable[[], object]) -> None:
+        """Call `then` once a key handed to this node has passed it and all that it bubbles up to.
+
+        A call stands behind the key in the queue of each node on its way. The last one stands behind what
+        the key's action has asked of the app, such as a focus.
+        """
+        if node is None:
+            self.call_later(then)
+        elif not node.call_later(self._follow, node._parent, then):
+            self._follow(node._parent, then)
 
     async def _arrived(self, turn: int) -> None:
-        if turn != self._turn:
+        if turn != self._turn or self._since is None:
             return
         screen = self.screen
         if not screen.is_mounted:  # Opened by the key; it chooses its focus when it is built.
-            self.set_timer(LOOK_AGAIN_S, lambda: self._follow(turn, [screen, self]))
+            self.set_timer(LOOK_AGAIN_S, lambda: self._follow(screen, lambda: self._arrived(turn)))
             return
         self._since = None
         if self._waiting:
