@@ -35,7 +35,11 @@ class Owner(msgspec.Struct, frozen=True):
         import psutil
 
         try:
-            started = float(psutil.Process(self.pid).create_time())
+            process = psutil.Process(self.pid)
+            # Ended, but its parent (the app that started it) has not asked for its exit status yet.
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            started = float(process.create_time())
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
