@@ -119,14 +119,12 @@ class MissedScreen(Acting, ModalScreen[None]):
             chart.visible = False
             return
         chart.visible = bool(found.misses)
+        chart.show(missed.scatter(found))
         methods.show_lines(line(*parts) for parts in missed.summary_lines(found))
-        # Sizes are known after the first layout.
-        self.call_after_refresh(self._draw_body, found)
+        # The width is known after the first layout.
+        self.call_after_refresh(self._draw_rows, found)
 
-    def _draw_body(self, found: missed.Validation) -> None:
-        chart = self.query_one(Chart)
-        if chart.size:
-            chart.show(missed.scatter(found))
+    def _draw_rows(self, found: missed.Validation) -> None:
         rows, glyphs = self.query_one(ScrollPane), shell_of(self).glyphs
         parts = missed.miss_lines(found.misses, rows.size.width, glyphs)
         rows.show_lines(line(*each) for each in parts)
