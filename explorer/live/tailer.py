@@ -147,8 +147,17 @@ class Tailer(threading.Thread):
         now = time.monotonic()
         if now - self._looked < LOOK_S and (self._verdict.live == (self._fold.ended is None)):
             return
+        if self._behind and self._fold.ended is None:  # The end may stand in what is not read yet.
+            return
         self._looked = now
         verdict = liveness.look(self._folder, self._fold.ended, time.time())
+        if verdict.word == "crashed":
+            # It may have written its end and left since the last read; all that a dead process wrote is there.
+            self._read()
+            if self._behind:
+                self._looked = 0.0
+                return
+            verdict = liveness.look(self._folder, self._fold.ended, time.time())
         if verdict != self._verdict:
             self._verdict, self._dirty = verdict, True
 

@@ -166,11 +166,32 @@ def test_a_long_journal_is_read_in_turns_and_says_how_far(
             events += call(run.id, rep, T + place)
         events.append(RunEnded(t=T, run=run.id, attempt=1, status="ok", done=200, todo=200))
     append(folder, *events, SweepEnded(status="done"))
+    gone = msgspec.structs.replace(myself(folder.path), process_started=1.0)
+    beat(folder.supervisor, gone)
     posts = follow()
-    update = posts.until(lambda update: update.state.runs_over == 12, 30)
+    update = posts.until(lambda update: update.state.verdict.word == "finished", 30)
+    assert update.state.runs_over == 12
+    words = {other.state.verdict.word for other in posts.updates}
+    assert "crashed" not in words, "its end stands in the journal, though not in what is read yet"
     assert update.events == len(events) + 1
     assert update.reading is None
     assert all(0 <= (other.reading or 0.0) <= 1 for other in posts.updates)
+
+
+def test_an_end_written_while_one_looks_is_no_crash(
+    folder: SweepFolder, follow: Callable[[], Posts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(folder, started(PLAN), *run_events("base", T))
+    beat(folder.supervisor, msgspec.structs.replace(myself(folder.path), process_started=1.0))
+
+    def alive(_: object) -> bool:
+        append(folder, SweepEnded(status="done"))
+        return False
+
+    monkeypatch.setattr("sweeps.supervise.owner.Owner.alive", alive)
+    posts = follow()
+    posts.until(lambda update: update.state.verdict.word == "finished")
+    assert all(update.state.verdict.word != "crashed" for update in posts.updates)
 
 
 def test_a_store_that_fails_leaves_the_view_standing(folder: SweepFolder) -> None:
