@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "forecast": ("forecast", "Predict a whole grid before any speculative run."),
     "import": ("import_", "Take in results of llm_bench, llama-bench or vLLM, or a data-set folder."),
     "publish": ("publish", "Write runs as a data-set folder (CSV, JSONL, Parquet) with a card."),
+    "serve": ("serve", "The same app in a browser, for this machine only."),
     "doctor": ("doctor", "Versions, devices, what disturbs measuring here."),
     "paths": ("paths", "Where results, state and configuration lie."),
 }
