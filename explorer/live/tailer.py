@@ -152,7 +152,7 @@ class Tailer(threading.Thread):
         self._looked = now
         verdict = liveness.look(self._folder, self._fold.ended, time.time())
         if verdict.word == "crashed":
-            # It may have written its end and left since the last read; all that a dead process wrote is there.
+            # It may have written its end and left since the last read; a dead process writes no more.
             self._read()
             if self._behind:
                 self._looked = 0.0
