@@ -59,102 +59,109 @@ class _Line(Protocol):
     def pid(self) -> int: ...
 
 
-class _Pty:
-    """POSIX: the program leads a session of its own whose controlling terminal is the pty."""
+if sys.platform != "win32":
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int) -> None:
-        import fcntl
-        import pty
-        import struct
-        import termios
+    class _Pseudo:
+        """POSIX: the program leads a session of its own whose controlling terminal is the pty."""
 
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        self._child = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,
-            # The hang-up signal is sent to the session whose controlling terminal is lost: make it that one.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )  # fmt: skip
-        os.close(slave)
-        self._open = True
+        def __init__(
+            self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int
+        ) -> None:
+            import fcntl
+            import pty
+            import struct
+            import termios
 
-    @property
-    def pid(self) -> int:
-        return self._child.pid
+            self._master, slave = pty.openpty()
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+            self._child = subprocess.Popen(
+                command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,
+                # A hang-up is told to the session whose controlling terminal is lost: make it this one.
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            )  # fmt: skip
+            os.close(slave)
+            self._open = True
 
-    def read(self, timeout: float) -> bytes | None:
-        import select
+        @property
+        def pid(self) -> int:
+            return self._child.pid
 
-        if not self._open:
-            return None
-        if not select.select([self._master], [], [], timeout)[0]:
-            return b""
-        try:
-            return os.read(self._master, 1 << 16) or None
-        except OSError:  # EIO: nobody has the other end any more.
-            return None
+        def read(self, timeout: float) -> bytes | None:
+            import select
 
-    def write(self, data: bytes) -> None:
-        os.write(self._master, data)
+            if not self._open:
+                return None
+            if not select.select([self._master], [], [], timeout)[0]:
+                return b""
+            try:
+                return os.read(self._master, 1 << 16) or None
+            except OSError:  # EIO: nobody has the other end any more.
+                return None
 
-    def poll(self) -> int | None:
-        return self._child.poll()
+        def write(self, data: bytes) -> None:
+            os.write(self._master, data)
 
-    def hang_up(self) -> None:
-        if self._open:
-            self._open = False
-            os.close(self._master)
+        def poll(self) -> int | None:
+            return self._child.poll()
 
-    def kill(self) -> None:
-        if self._child.poll() is None:
-            self._child.kill()
-        self._child.wait(10)
+        def hang_up(self) -> None:
+            if self._open:
+                self._open = False
+                os.close(self._master)
 
+        def kill(self) -> None:
+            if self._child.poll() is None:
+                self._child.kill()
+            self._child.wait(10)
 
-class _ConPty:
-    """Windows: reads block there, so a thread does them."""
+else:
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int) -> None:
-        import queue
-        import threading
+    class _Pseudo:
+        """Windows: reads block there, so a thread does them."""
 
-        import winpty
+        def __init__(
+            self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int
+        ) -> None:
+            import queue
+            import threading
 
-        self._child: Any = winpty.PtyProcess.spawn(
-            list(command), env=environment, dimensions=(lines, columns)
-        )
-        self._came: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._pump, daemon=True).start()
+            import winpty
 
-    def _pump(self) -> None:
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                self._came.put(self._child.read(1 << 16).encode())
-        self._came.put(None)
+            self._child: Any = winpty.PtyProcess.spawn(
+                list(command), env=environment, dimensions=(lines, columns)
+            )
+            self._came: queue.Queue[bytes | None] = queue.Queue()
+            threading.Thread(target=self._pump, daemon=True).start()
 
-    @property
-    def pid(self) -> int:
-        return int(self._child.pid)
+        def _pump(self) -> None:
+            with contextlib.suppress(EOFError, OSError):
+                while True:
+                    self._came.put(self._child.read(1 << 16).encode())
+            self._came.put(None)
 
-    def read(self, timeout: float) -> bytes | None:
-        import queue
+        @property
+        def pid(self) -> int:
+            return int(self._child.pid)
 
-        try:
-            return self._came.get(timeout=timeout)
-        except queue.Empty:
-            return b""
+        def read(self, timeout: float) -> bytes | None:
+            import queue
 
-    def write(self, data: bytes) -> None:
-        self._child.write(data.decode())
+            try:
+                return self._came.get(timeout=timeout)
+            except queue.Empty:
+                return b""
 
-    def poll(self) -> int | None:
-        return None if self._child.isalive() else int(self._child.exitstatus or 0)
+        def write(self, data: bytes) -> None:
+            self._child.write(data.decode())
 
-    def hang_up(self) -> None:
-        self._child.close(force=True)
+        def poll(self) -> int | None:
+            return None if self._child.isalive() else int(self._child.exitstatus or 0)
 
-    def kill(self) -> None:
-        self._child.close(force=True)
+        def hang_up(self) -> None:
+            self._child.close(force=True)
+
+        def kill(self) -> None:
+            self._child.close(force=True)
 
 
 def why_not() -> str:
@@ -185,8 +192,9 @@ class Terminal:
         self._stream = pyte.ByteStream(self._display)
         self.raw = bytearray()
         """Every byte that came."""
-        make = _ConPty if sys.platform == "win32" else _Pty
-        self._line: _Line = make([*command, *arguments], environment, columns, lines)
+        self.heard = 0.0
+        """When the newest of them came, by `time.perf_counter`."""
+        self._line: _Line = _Pseudo([*command, *arguments], environment, columns, lines)
 
     def __enter__(self) -> Terminal:
         return self
@@ -227,6 +235,7 @@ class Terminal:
         """Take in what the program writes, waiting up to `timeout` seconds for it; False once it is gone."""
         data = self._line.read(timeout)
         while data:
+            self.heard = time.perf_counter()
             self.raw += data
             self._stream.feed(data)
             data = self._line.read(0)
