@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from typing import IO, Any
 
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.owner import read_owner
@@ -30,25 +31,9 @@ def start_detached(
         arguments += ["--only", *only]
     if retry_failed:
         arguments.append("--retry-failed")
-    if sys.platform == "win32":
-        apart = {
-            "creationflags": subprocess.CREATE_NEW_PROCESS_GROUP
-            | subprocess.DETACHED_PROCESS
-            | subprocess.CREATE_BREAKAWAY_FROM_JOB
-        }
-    else:
-        apart = {"start_new_session": True}
     with folder.log.open("ab") as log:
         start = log.tell()
-        child = subprocess.Popen(
-            python_command("sweeps.supervise", *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=child_environment(),
-            close_fds=True,
-            **apart,  # type: ignore[call-overload]
-        )
+        child = _spawn(python_command("sweeps.supervise", *arguments), log)
     deadline = time.monotonic() + START_S
     began = time.time()
     while time.monotonic() < deadline:
@@ -64,3 +49,26 @@ def start_detached(
         log.seek(start)
         said = log.read().decode("utf-8", "replace").strip().splitlines()
     raise NotStarted(said[-1] if said else f"the supervisor ended with exit status {child.poll()}")
+
+
+def _spawn(command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    def start(**apart: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=child_environment(),
+            close_fds=True,
+            **apart,
+        )
+
+    if sys.platform == "win32":
+        alone = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
+        try:
+            # A terminal may keep its children in a job that ends with it: leave that too.
+            return start(creationflags=alone | subprocess.CREATE_BREAKAWAY_FROM_JOB)
+        except PermissionError:
+            return start(creationflags=alone)
+    else:
+        return start(start_new_session=True)

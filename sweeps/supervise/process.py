@@ -30,7 +30,8 @@ def apart_from_terminal() -> dict[str, Any]:
     """`Popen` arguments that keep a terminal's Ctrl-C and hang-up from a child."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    return {"start_new_session": True}
+    else:
+        return {"start_new_session": True}
 
 
 class Usage(NamedTuple):
