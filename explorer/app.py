@@ -46,6 +46,7 @@ class SpecdecApp(Acting, KeysInOrder):
             self.ascii_filter = AsciiFilter()
         self.session = session.load()
         self.keymap, self._key_faults = keys.load()
+        self._told_faults: set[str] = set()
         self.set_keymap(self.keymap)
         self._first = self.session.place = place or manners.first_place(self.session, data)
         for theme in THEMES:
@@ -71,6 +72,12 @@ class SpecdecApp(Acting, KeysInOrder):
             self.action_go(self._first)
         manners.greet(self)
         for fault in self._key_faults:
+            self.tell_key_fault(fault)
+
+    def tell_key_fault(self, fault: str) -> None:
+        """Say what is wrong with keys.toml, once: ids of the app are looked at by every place."""
+        if fault not in self._told_faults:
+            self._told_faults.add(fault)
             self.notify(fault, title="keys.toml", severity="warning", timeout=10)
 
     def get_line_filters(self) -> Sequence[LineFilter]:

@@ -7,6 +7,7 @@ explore.pivot = "W,ctrl+t"     # an unquoted id is the same
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,11 +38,36 @@ def parse(text: str) -> tuple[dict[str, str], list[str]]:
     keymap: dict[str, str] = {}
     faults: list[str] = []
     for name, value in _flatten(content):
-        if isinstance(value, str) and all(part.strip() for part in value.split(",")):
-            keymap[name] = value
+        typed = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+        if typed and all(map(_is_key, typed)):
+            keymap[name] = ",".join(map(_named, typed))
         else:
             faults.append(f'{name}: expected a key such as "x" or "ctrl+x,f5", found {value!r}')
     return keymap, faults
+
+
+def _is_key(typed: str) -> bool:
+    """Whether a terminal can send a key of this name: `x`, `?`, `question_mark`, `ctrl+x`, `shift+f5`."""
+    from textual.keys import REPLACED_KEYS, Keys, _get_unicode_name_from_key
+
+    *modifiers, key = typed.split("+") if typed != "+" else ["+"]
+    if any(modifier not in ("ctrl", "shift", "alt", "super", "hyper", "meta") for modifier in modifiers):
+        return False
+    if len(key) == 1 or key in {known.value for known in Keys}:
+        return True
+    try:
+        unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(key, key)).replace("_", " "))
+    except KeyError:
+        return False
+    return True
+
+
+def _named(typed: str) -> str:
+    """A character as Textual calls its key: `?` is `question_mark`."""
+    from textual.keys import _character_to_key
+
+    *modifiers, key = typed.split("+") if typed != "+" else ["+"]
+    return "+".join([*modifiers, _character_to_key(key) if len(key) == 1 else key])
 
 
 def _flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

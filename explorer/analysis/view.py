@@ -189,8 +189,11 @@ def load_views(path: Path) -> dict[str, ViewState]:
         raise ViewError(f"{path}: {error}") from error
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise ViewError(f"{path}: not a file of views of version {VERSION}")
+    found = content.get("views", {})
+    if not isinstance(found, dict):
+        raise ViewError(f"{path}: views is an object, name by name")
     views = {}
-    for name, value in content.get("views", {}).items():
+    for name, value in found.items():
         try:
             views[name] = replace(from_json(value), name=name)
         except ViewError as error:

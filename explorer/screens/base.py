@@ -236,7 +236,7 @@ class PlaceScreen(Acting, Screen[None]):
         if self.PANES:
             self._show(self.PANES[0][0])
         for fault in keys.unknown(self.shell.keymap, self.PLACE):
-            self.notify(fault, title="keys.toml", severity="warning", timeout=10)
+            self.shell.tell_key_fault(fault)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         names = {name for name, _ in self.PANES}

@@ -464,6 +464,42 @@ async def test_session_brings_the_view_back(make_app: MakeApp, rows: object) -> 
         assert screen.filter_line.input.value == "draft_device = 'NPU'"
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"level": ["runs"], "chart": "pie", "export": 7, "views": [1]},
+        {"level": "zzz", "views": {"runs": {"sorts": [{"column": 5}], "hidden": 3}}},
+    ],
+)
+async def test_a_session_of_nonsense_does_no_harm(
+    make_app: MakeApp, rows: object, part: dict[str, Any]
+) -> None:
+    app = make_app("explore")
+    app.session.part("explore").update(part)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.press("g")
+        await pilot.pause()
+        assert "speed-up against NAT" in text_of(app)
+        await pilot.press("right", "escape", "ctrl+e")
+        await pilot.pause()
+        assert ".csv" in text_of(app)
+        assert app.session.part("explore")["chart"] == "tok_s", "the chart that was looked at comes again"
+
+
+async def test_a_file_of_views_that_holds_something_else_is_said(
+    make_app: MakeApp, rows: object, own_folders: Path
+) -> None:
+    (own_folders / "config").mkdir()
+    (own_folders / "config" / "views.json").write_text('{"version": 1, "views": [1, 2]}', encoding="utf-8")
+    app = make_app("explore")
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.press("V")
+        await pilot.pause(0.1)
+        assert "views is an object" in text_of(app)
+
+
 async def test_a_session_that_no_longer_fits_does_no_harm(make_app: MakeApp, rows: object) -> None:
     app = make_app(place="explore")
     app.session.part("explore")["views"] = {"runs": {"filter": "gone = 1"}, "reps": "nonsense"}

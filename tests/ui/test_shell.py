@@ -162,12 +162,35 @@ async def test_a_wrong_key_id_is_named_with_the_nearest_one(own_folders: Path, m
         assert "did you mean probe.go?" in "\n".join(lines_of(app))
 
 
+async def test_a_fault_of_the_keys_is_told_once(
+    own_folders: Path, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_folders / "config").mkdir()
+    (own_folders / "config" / "keys.toml").write_text(
+        '"app.helpp" = "F"\n"app.leave" = 3\n', encoding="utf-8"
+    )
+    app = make_app(place="define")
+    told: list[str] = []
+    monkeypatch.setattr(app, "notify", lambda message, **_: told.append(message))
+    async with app.run_test(size=(120, 40)) as pilot:
+        for key in "231":
+            await pilot.press(key)
+            await pilot.pause()
+    assert sorted(text.split()[0] for text in told if "app." in text) == ["app.leave:", "no"]
+
+
 @pytest.mark.parametrize(
     ("text", "keymap", "faults"),
     [
         ('"a.b" = "x"', {"a.b": "x"}, 0),
         ('a.b = "x,ctrl+t"\nc.d = "f5"', {"a.b": "x,ctrl+t", "c.d": "f5"}, 0),
         ('"a.b" = 3\nc.d = ""', {}, 2),
+        (
+            '"a.b" = "?"\nc.d = "less_than_sign, ctrl+@"',
+            {"a.b": "question_mark", "c.d": "less_than_sign,ctrl+at"},
+            0,
+        ),
+        ('"a.b" = "nokey"\nc.d = "ctlr+x"', {}, 2),
         ("a = [", {}, 1),
     ],
 )

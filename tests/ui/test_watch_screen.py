@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
@@ -320,6 +321,15 @@ async def test_what_cannot_be_done_says_why(make_app: MakeApp, folder: SweepFold
         await pilot.pause()
         assert screen.why_not("watch.stop") == "the sweep is finished"
         assert screen.why_not("watch.retry") == "", "one run has failed"
+        for left, said in (("ok", "nothing is left to run"), ("queued", "")):
+            update = update_of(finished(), FINISHED, T + 120)
+            views = [msgspec.structs.replace(view, word="ok") for view in update.state.runs]
+            views[0] = msgspec.structs.replace(views[0], word=left)
+            state = msgspec.structs.replace(update.state, runs=tuple(views))
+            feed(app, folder.path, msgspec.structs.replace(update, state=state))
+            await pilot.pause()
+            assert said in screen.why_not("watch.retry")
+        assert screen.why_not("watch.retry") == "", "a stopped sweep goes on with what is left"
         await pilot.press("x")
         assert requests(folder) == []
         assert not isinstance(app.screen, Ask)

@@ -125,10 +125,11 @@ class ExploreCore(PlaceScreen):
                 continue
             if view.level == level:
                 self.level_views[level] = view
-        level = self.kept.get("level", "runs")
-        if level in self.level_views:
-            self.history = History()
-            self.history.amend(self.level_views[level])
+        left_at = self.kept.get("level", "runs")
+        for level, view in self.level_views.items():
+            if level == left_at:
+                self.history = History()
+                self.history.amend(view)
 
     def keep(self) -> None:
         """Remember the current view of each level."""

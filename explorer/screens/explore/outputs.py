@@ -10,6 +10,7 @@ from typing import Final
 import polars as pl
 
 from explorer.analysis.apply import conditions_of
+from explorer.analysis.charts import KINDS, ChartKind
 from explorer.analysis.compare import Comparison, compare, to_markdown
 from explorer.analysis.export import WRITERS, ExportError, export
 from explorer.analysis.export import to_markdown as table_markdown
@@ -59,8 +60,14 @@ class Outputs(Drilling):
         if self.shown is None:
             return
         rows = self.chosen_rows() if self.marks.get(self.view.level) else self._rows_of_view()
-        kind = self.kept.get("chart", "speedup" if self.view.level == "runs" else "tok_s")
-        self.app.push_screen(Charts(rows, kind, self.shell.ascii_only))
+        first: ChartKind = "speedup" if self.view.level == "runs" else "tok_s"
+        kept = self.kept.get("chart")
+        charts = Charts(rows, next((kind for kind in KINDS if kind == kept), first), self.shell.ascii_only)
+
+        def closed(_: None) -> None:
+            self.kept["chart"] = charts.kind
+
+        self.app.push_screen(charts, closed)
 
     def _rows_of_view(self) -> pl.DataFrame:
         """All rows of the level that the view's filter leaves."""
@@ -84,7 +91,8 @@ class Outputs(Drilling):
         shown = self.shown
         if shown is None:
             return
-        suffix = self.kept.get("export", ".csv")
+        kept = self.kept.get("export")
+        suffix = kept if kept in WRITERS else ".csv"
         name = f"specdec-{self.view.level}-{self.view.kind}-{time.strftime('%Y%m%d-%H%M%S')}{suffix}"
         overwrite: set[str] = set()
 

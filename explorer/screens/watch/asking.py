@@ -18,6 +18,10 @@ NOTE_S = 8.0
 """How long the status line says what was asked of the sweep."""
 
 
+UNDONE = ("failed", "cut off", "skipped", "cancelled", "queued", "waiting")
+"""States of a run that a sweep taken up again would run."""
+
+
 class AskingScreen(PlaceScreen):
     """Base of the Watch screen: the actions that reach the sweep, and when they make no sense."""
 
@@ -53,8 +57,8 @@ class AskingScreen(PlaceScreen):
         if verb == "retry":
             if state.verdict.live:
                 return "the sweep is running"
-            if not any(view.word in ("failed", "cut off", "skipped", "cancelled") for view in state.runs):
-                return "nothing has failed"
+            if not any(view.word in UNDONE for view in state.runs):
+                return "nothing has failed, and nothing is left to run"
         return ""
 
     def _request(self, name: str, told: str) -> None:
