@@ -13,7 +13,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from explorer.actions import REGISTRY, Acting, Action, bindings, offers
+from explorer.actions import REGISTRY, Acting, Action, bindings, keys_of, offers
 from explorer.screens.base import PlaceScreen, shell_of
 
 Row = tuple[str, str, str]
@@ -49,6 +49,7 @@ def _title(node: object, screen: Screen[Any]) -> str:
 
 def text_of(screen: Screen[Any]) -> Text:
     """The help as one text: what the place is for, then the sections."""
+    shell = shell_of(screen)
     found = sections(screen)
     text = Text()
     if isinstance(screen, PlaceScreen) and screen.HELP:
@@ -61,10 +62,9 @@ def text_of(screen: Screen[Any]) -> Text:
             text.append(name)
             text.append(f"  {more}\n" if more else "\n", Style(dim=True))
         text.append("\n")
-    text.append(
-        "Keys can be changed: `specdec paths` names keys.toml; the ids are those of the palette's actions.\n"
-    )
-    text.append(" ".join(sorted(action for action in REGISTRY)) + "\n", Style(dim=True))
+    text.append("Keys can be changed: `specdec paths` names keys.toml. Its lines, as they stand now:\n")
+    for name, action in sorted(REGISTRY.items()):
+        text.append(f'  "{name}" = "{keys_of(action, shell.keymap)}"\n', Style(dim=True))
     return text
 
 

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from explorer.app import SpecdecApp
+from explorer.screens.define.dialogs import Confirm
 from explorer.screens.define.formview import FormView
 from explorer.screens.define.outside import Helper
 from explorer.screens.define.screen import DefineScreen
@@ -365,3 +366,29 @@ def test_the_helper_says_faults_and_comes_back_after_a_death() -> None:
     finally:
         helper.close()
     assert helper.ask(Request("plan")).fault == "the app is leaving"
+
+
+async def test_a_preset_is_never_written(app: SpecdecApp) -> None:
+    preset = paths.presets() / "demo.toml"
+    before = preset.read_bytes()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await planned(pilot, app)
+        screen_of(app).toml.focus()
+        await pilot.press("#", "escape", "S")
+        for spelled in (preset, preset.parent / ".." / "presets" / "demo", preset.with_suffix("")):
+            await answer(pilot, app, str(spelled))
+            assert "never written" in "\n".join(lines_of(app))
+        assert preset.read_bytes() == before
+
+
+async def test_an_enter_too_many_overwrites_nothing(app: SpecdecApp, mine: Path) -> None:
+    other = mine.with_name("other.toml")
+    other.write_text("name = 'other'\n", encoding="utf-8")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await planned(pilot, app)
+        await pilot.press("S")
+        await answer(pilot, app, "other")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert other.read_text(encoding="utf-8") == "name = 'other'\n"

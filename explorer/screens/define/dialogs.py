@@ -28,11 +28,11 @@ _BOX = """
 
 
 class Confirm(Acting, ModalScreen[bool]):
-    """One question. Enter and `y` say yes; `n` and escape say no."""
+    """One question. Only `y` says yes: an enter that was meant for the dialog before it does no harm."""
 
     ACTIONS: ClassVar[tuple[Action, ...]] = (
-        Action("confirm.yes", "Yes", "y,enter"),
-        Action("confirm.no", "No", "n,escape"),
+        Action("confirm.yes", "Yes", "y"),
+        Action("confirm.no", "No", "n,escape,enter,q"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
     DEFAULT_CSS = "Confirm {" + _BOX + "}"

@@ -31,8 +31,8 @@ num_assistant_tokens = [1, 3, 5]
 
 
 def is_preset(path: Path) -> bool:
-    """Presets are never written."""
-    return path.parent == paths.presets()
+    """Presets are never written, by whatever way their path is spelled."""
+    return path.parent.resolve() == paths.presets().resolve()
 
 
 def sections(recent: Iterable[str]) -> list[tuple[str, list[Path]]]:
@@ -58,7 +58,7 @@ def target_of(name: str, beside: Path | None) -> Path:
     """Where a new file of this name goes: beside the file it was made from, else to the person's folder.
 
     Raises:
-        ValueError: Not a name for a file.
+        ValueError: Not a name for a file, or the file of a preset.
     """
     name = name.strip()
     if not name:
@@ -66,7 +66,10 @@ def target_of(name: str, beside: Path | None) -> Path:
     path = Path(name).expanduser()
     if path.suffix != ".toml":
         path = path.with_name(path.name + ".toml")
-    if path.is_absolute():
-        return path
     folder = paths.user_sweeps() if beside is None or is_preset(beside) else beside.parent
-    return folder / path
+    path = folder / path
+    if is_preset(path):
+        raise ValueError(
+            "presets ship with the program and are never written; a name saves a copy of your own"
+        )
+    return path
