@@ -74,16 +74,20 @@ class KeyLine(Widget):
 
     def __init__(self) -> None:
         super().__init__(id="key-line")
+        self._drawn = Text()
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
     def _changed(self, _: object) -> None:
-        line = self.render()
-        if line != getattr(self, "_drawn", None):
+        if self._line() != self._drawn:
             self.refresh()
 
     def render(self) -> Text:
+        self._drawn = self._line()
+        return self._drawn
+
+    def _line(self) -> Text:
         shell = shell_of(self)
         items: list[tuple[bool, str, str, str, bool]] = []
         for offer in offers(self.screen, shell.keymap):
@@ -103,7 +107,6 @@ class KeyLine(Widget):
             meta = {"@click": f"app.perform({action!r})"}
             line.append(f" {key}", Style(bold=not disabled, dim=disabled, meta=meta))
             line.append(f" {word} ", Style(dim=disabled, meta=meta))
-        self._drawn = line
         return line
 
 

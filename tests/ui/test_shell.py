@@ -102,6 +102,22 @@ async def test_a_disabled_action_is_shown_and_says_why(app: SpecdecApp) -> None:
         assert "Not now: the moon is full." in "\n".join(lines_of(app))
 
 
+async def test_the_footer_follows_what_can_be_done(app: SpecdecApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await probe(pilot)
+
+        def colour(word: str) -> Any:
+            """Of a word in the footer, as the terminal has it."""
+            keys = app.screen._compositor.render_strips(app.size)[-1]
+            return next(s.style.color for s in keys if s.style and s.text.strip() == word)
+
+        assert colour("never") != colour("help")
+        monkeypatch.setattr(Probe, "why_not", lambda self, action: "")
+        screen.refresh_bindings()
+        await pilot.pause()
+        assert colour("never") == colour("help")
+
+
 async def test_palette_lists_every_action_and_does_it(app: SpecdecApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await probe(pilot)
