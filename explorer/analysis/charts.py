@@ -105,13 +105,25 @@ def _groups(usable: pl.DataFrame) -> tuple[list[tuple[str, pl.DataFrame]], list[
         if telling and usable.select(telling).n_unique() > MOST_LINES and name in telling:
             telling.remove(name)
             folded.append(name)
+    lines = usable.select(telling).n_unique() if telling else 0
+    for name in ("sweep", "path", "target_device", "target"):
+        rest = [other for other in telling if other != name]
+        if name in telling and rest and usable.select(rest).n_unique() == lines:
+            telling = rest
     if not telling or usable.is_empty():
         return ([("all", usable)] if usable.height else []), folded
     found = [
-        (" ".join("-" if value is None else str(value) for value in key), part)
-        for key, part in usable.group_by(telling)
+        (_line_name(dict(zip(telling, key, strict=True))), part) for key, part in usable.group_by(telling)
     ]
     return sorted(found, key=lambda item: item[0]), folded
+
+
+def _line_name(telling: dict[str, object]) -> str:
+    """`draft-s NPU`; lines without a draft (prompt lookup, a model alone) say so."""
+    alone = all(telling.get(name) is None for name in ("draft", "draft_device"))
+    values = [value for name, value in telling.items() if not (alone and name in ("draft", "draft_device"))]
+    words = ["-" if value is None else str(value) for value in values]
+    return " ".join(["no draft", *words] if alone else words)
 
 
 def _points(part: pl.DataFrame, kind: ChartKind) -> list[Point]:

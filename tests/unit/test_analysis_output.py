@@ -191,3 +191,22 @@ def test_values_for_completion_are_the_frequent_ones(runs: pl.DataFrame) -> None
     assert values_of(runs, "draft_device") == ["NPU", "CPU"]
     assert values_of(runs, "speedup") == []
     assert values_of(runs, "nothing") == []
+
+
+def test_lines_are_named_by_what_tells_them_apart() -> None:
+    rows = pl.DataFrame(
+        {
+            "sweep": ["a-1", "a-1", "b-1"],
+            "target": ["t", "t", "q"],
+            "draft": ["s", None, "z"],
+            "draft_device": ["NPU", None, "CPU"],
+            "path": ["stateful", "cb", "cb"],
+            "num_assistant_tokens": [1, 1, 1],
+            "speedup": [1.0, 1.1, 1.2],
+            "status": ["ok"] * 3,
+        }
+    )
+    assert [line.name for line in chart(rows, "speedup").lines] == ["no draft", "s NPU", "z CPU"]
+    twice = pl.concat([rows, rows.with_columns(sweep=pl.lit("c-1"))])
+    names = [line.name for line in chart(twice, "speedup").lines]
+    assert len(set(names)) == 6 and all("-1" in name for name in names), "then the sweep tells them apart"
