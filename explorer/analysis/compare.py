@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +27,9 @@ METRICS: Final[tuple[str, ...]] = (
 NAMES: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST: Final = len(NAMES)
 
+Spell = Callable[[int], bytes]
+"""The bytes that a token stands for."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -40,7 +43,11 @@ class Comparison:
 
 
 def compare(
-    rows: pl.DataFrame, level: Level, reps: pl.DataFrame | None = None, glyphs: CellGlyphs = UNICODE
+    rows: pl.DataFrame,
+    level: Level,
+    reps: pl.DataFrame | None = None,
+    glyphs: CellGlyphs = UNICODE,
+    spellings: Sequence[Spell | None] = (),
 ) -> Comparison:
     """Compare rows of one level.
 
@@ -49,6 +56,7 @@ def compare(
         level: Their level.
         reps: Reps with `token_ids`, for the texts; None: no texts.
         glyphs: Characters.
+        spellings: How each row's tokens read; without one the ids are shown.
     """
     rows = rows.head(MOST)
     shown = specs(level, rows)
@@ -71,7 +79,8 @@ def compare(
         if name in rows.columns and rows[name].null_count() < rows.height
     ]
     names = list(NAMES[: rows.height])
-    found = _texts(rows, level, reps, names) if reps is not None else []
+    spelled = dict(zip(names, [*spellings, *[None] * rows.height], strict=False))
+    found = _texts(rows, level, reps, spelled) if reps is not None else []
     return Comparison(names, differing, common, metrics, found)
 
 
@@ -87,8 +96,11 @@ def token_ids(rows: pl.DataFrame, level: Level, reps: pl.DataFrame) -> list[list
     return found
 
 
-def _texts(rows: pl.DataFrame, level: Level, reps: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """For each row after the first: where its text leaves the first one's, with the tokens around."""
+def _texts(
+    rows: pl.DataFrame, level: Level, reps: pl.DataFrame, spelled: Mapping[str, Spell | None]
+) -> list[str]:
+    """For each row after the first: where its text leaves the first one's, with what stands around."""
+    names = list(spelled)
     texts = dict(zip(names, token_ids(rows, level, reps), strict=True))
     known = {name: ids for name, ids in texts.items() if ids is not None}
     lines = [f"{name}: no text is kept for this row" for name, ids in texts.items() if ids is None]
@@ -103,7 +115,11 @@ def _texts(rows: pl.DataFrame, level: Level, reps: pl.DataFrame, names: Sequence
             continue
         lines.append(f"{name}: {divergence.describe(parted, first)}")
         if not parted.equal:
-            lines += [f"   {side}: {around(known[side], parted.same_prefix)}" for side in (first, name)]
+            for side in (first, name):
+                spell = spelled[side]
+                if spell is not None:
+                    lines.append(f"   {side}: {around_text(known[side], parted.same_prefix, spell)}")
+                lines.append(f"   {side}: {around(known[side], parted.same_prefix)}")
     lines.append("equal letters, equal texts: " + " ".join(f"{name}={letters[name]}" for name in known))
     return lines
 
@@ -123,6 +139,19 @@ def around(ids: Sequence[int], at: int, before: int = 6, after: int = 8) -> str:
     head = f"token {start}: " if start else ""
     tail = " [end]" if at >= len(ids) else ""
     return head + " ".join(shown) + tail
+
+
+def around_text(ids: Sequence[int], at: int, spell: Spell, before: int = 12, after: int = 12) -> str:
+    """The text around a place on one line, the token at the place in brackets; line ends as `\\n`."""
+
+    def text(part: Sequence[int]) -> str:
+        return b"".join(map(spell, part)).decode("utf-8", "replace").replace("\n", "\\n").replace("\t", "\\t")
+
+    start = max(0, at - before)
+    head = f"{'...' if start else ''}{text(ids[start:at])}"
+    if at >= len(ids):
+        return f"{head} [end]"
+    return f"{head}[{text(ids[at : at + 1])}]{text(ids[at + 1 : at + after])}"
 
 
 def to_markdown(comparison: Comparison) -> str:

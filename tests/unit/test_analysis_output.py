@@ -10,7 +10,7 @@ import pytest
 
 from explorer.analysis.apply import apply
 from explorer.analysis.charts import chart, to_text
-from explorer.analysis.compare import compare, to_markdown
+from explorer.analysis.compare import around_text, compare, to_markdown
 from explorer.analysis.complete import complete, values_of
 from explorer.analysis.export import ExportError, export, visible_columns
 from explorer.analysis.export import to_markdown as table_markdown
@@ -210,3 +210,19 @@ def test_lines_are_named_by_what_tells_them_apart() -> None:
     twice = pl.concat([rows, rows.with_columns(sweep=pl.lit("c-1"))])
     names = [line.name for line in chart(twice, "speedup").lines]
     assert len(set(names)) == 6 and all("-1" in name for name in names), "then the sweep tells them apart"
+
+
+def test_texts_are_read_around_the_first_divergence() -> None:
+    words = {1: b"The", 2: b" sky", 3: b" is", 4: b" blue", 5: b"\n", 6: b" red"}
+
+    def spell(token: int) -> bytes:
+        return words[token]
+
+    assert around_text([1, 2, 3, 4, 5], 3, spell) == "The sky is[ blue]\\n"
+    assert around_text([1, 2, 3], 3, spell) == "The sky is [end]"
+    assert around_text([1, 2, 3, 4], 3, spell, before=1) == "... is[ blue]"
+    rows = pl.DataFrame({"sweep": ["s", "s"], "run": ["a", "b"], "prompt": ["p", "p"]})
+    reps = rows.with_columns(rep=pl.lit(0), token_ids=pl.Series([[1, 2, 3, 4], [1, 2, 3, 6]]))
+    found = compare(rows, "runs", reps, spellings=[spell, None])
+    assert "   A: The sky is[ blue]" in found.texts
+    assert "   B: 1 2 3 [6]" in found.texts, "ids where the model is not here"

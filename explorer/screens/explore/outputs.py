@@ -11,13 +11,14 @@ import polars as pl
 
 from explorer.analysis.apply import conditions_of
 from explorer.analysis.charts import KINDS, ChartKind
-from explorer.analysis.compare import Comparison, compare, to_markdown
+from explorer.analysis.compare import MOST, Comparison, compare, to_markdown
 from explorer.analysis.export import WRITERS, ExportError, export
 from explorer.analysis.export import to_markdown as table_markdown
 from explorer.analysis.view import ViewError, ViewState, load_views, save_views
 from explorer.screens.explore import loading
 from explorer.screens.explore.dialogs import Charts, Pick, Read, TypeLine
 from explorer.screens.explore.drilling import Drilling
+from explorer.screens.explore.spelling import spellings
 from sweeps import paths
 
 MOST_COPIED: Final = 1000
@@ -48,7 +49,8 @@ class Outputs(Drilling):
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             self.notify(f"Texts are not compared: {error}", severity="warning")
             reps = None
-        found = compare(rows, self.view.level, reps, self.table.cells)
+        spelled = spellings(rows.head(MOST).select("sweep", "run").rows(), self.data)
+        found = compare(rows, self.view.level, reps, self.table.cells, spelled)
         left = max(0, rows.height - len(found.names))
         title = f"{len(found.names)} rows compared" + (f", {left} more are left out" if left else "")
         self.app.push_screen(
@@ -177,7 +179,7 @@ def side_by_side(found: Comparison, width: int) -> str:
         lines += ["", "Metrics"] + [line(name, values) for name, values in found.metrics]
         blocks.append("\n".join(text.rstrip() for text in lines))
     if found.texts:
-        blocks.append("\n".join(["Texts (token ids)", *found.texts]))
+        blocks.append("\n".join(["Texts", *found.texts]))
     if found.common:
         blocks.append(
             "Settings in common\n" + "\n".join(f"{name:<{label}}  {value}" for name, value in found.common)
