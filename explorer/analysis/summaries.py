@@ -19,8 +19,10 @@ WHERE: Final = "__where__"
 """Column with the SQL condition of the rows behind a row."""
 NOISY: Final = "__noisy__"
 """Column that says whether noisy rows are among those behind a row."""
+HEAD: Final = "__head__"
+"""Column that says in which column of a pivot a row goes."""
 MANY: Final = 12
-"""From so many distinct numbers on, a frequency table counts in bins."""
+"""From so many distinct numbers on, frequency tables and pivots count in bins."""
 MOST_COLUMNS: Final = 60
 ALL: Final = "all"
 
@@ -134,26 +136,36 @@ def bin_edges(low: float, high: float) -> tuple[list[float], int]:
 
 def _binned(frame: pl.DataFrame, column: str, made: Sequence[pl.Expr], missing: str) -> pl.DataFrame:
     """Counts in bins of one width; `missing` is the condition of the rows without a value."""
-    lowest, highest = frame[column].min(), frame[column].max()
+    place, edges, digits = _bins(frame[column])
+    counted = frame.group_by(place.alias("__bin__")).agg(pl.len().alias("n"), *made)
+    counted = counted.sort("__bin__", nulls_last=True)
+    told = [_bin(column, number, edges, digits, missing) for number in counted["__bin__"].to_list()]
+    return counted.with_columns(
+        pl.Series(column, [label for label, _ in told], dtype=pl.String),
+        pl.Series(WHERE, [condition for _, condition in told]),
+    )
+
+
+def _bins(series: pl.Series) -> tuple[pl.Expr, list[float], int]:
+    """The number of each value's bin as an expression, the bins' edges, and the digits that these need."""
+    known = series.drop_nulls()
+    lowest, highest = known.min(), known.max()
     assert isinstance(lowest, float | int)
     assert isinstance(highest, float | int)
     edges, digits = bin_edges(float(lowest), float(highest))
     # Bins are told by comparing with their edges, as the conditions that lead back to the rows do.
-    place = pl.sum_horizontal((pl.col(column) >= edge).cast(pl.Int64) for edge in edges)
-    place = pl.when(pl.col(column).is_not_null()).then(place - 1)
-    counted = frame.group_by(place.alias("__bin__")).agg(pl.len().alias("n"), *made)
-    counted = counted.sort("__bin__", nulls_last=True)
-    labels: list[str | None] = []
-    conditions: list[str] = []
-    for number in counted["__bin__"].to_list():
-        if number is None:
-            labels.append(None)
-            conditions.append(missing)
-            continue
-        low, high = edges[number], edges[number + 1]
-        labels.append(f"{low:.{digits}f} to {high:.{digits}f}")
-        conditions.append(between(column, low, high))
-    return counted.with_columns(pl.Series(column, labels, dtype=pl.String), pl.Series(WHERE, conditions))
+    place = pl.sum_horizontal((pl.col(series.name) >= edge).cast(pl.Int64) for edge in edges)
+    return pl.when(pl.col(series.name).is_not_null()).then(place - 1), edges, digits
+
+
+def _bin(
+    column: str, number: int | None, edges: Sequence[float], digits: int, missing: str
+) -> tuple[str | None, str]:
+    """Label and condition of a bin; without a number those of the rows without a value."""
+    if number is None:
+        return None, missing
+    low, high = edges[number], edges[number + 1]
+    return f"{low:.{digits}f} to {high:.{digits}f}", between(column, low, high)
 
 
 def pivot(
@@ -177,7 +189,7 @@ def pivot(
         raise ViewError(f"no column {missing[0]}" if missing else "a pivot needs a key column for its rows")
     if across in rows:
         raise ViewError(f"{across} is a key column: it cannot be the columns too")
-    heads = frame[across].unique().sort(nulls_last=True)
+    frame, heads, told = _heads(frame, across)
     if len(heads) > MOST_COLUMNS:
         raise ViewError(
             f"{across} has {len(heads)} values: a pivot shows at most {MOST_COLUMNS}, filter first"
@@ -187,16 +199,16 @@ def pivot(
         pl.col(value.column).count().alias("n"),
         _noisy(frame),
     ]
-    groups = frame.group_by([*rows, across], maintain_order=True).agg(made)
+    groups = frame.group_by([*rows, HEAD], maintain_order=True).agg(made)
     lines = groups.select(rows).unique(maintain_order=True).sort(rows, nulls_last=True)
     specs = {name: ColumnSpec(name, max_width=30, flexible=True, middle=True) for name in rows}
     hidden: list[str] = [WHERE]
     where: dict[str, str] = {}
     parts: list[tuple[str, str, pl.DataFrame, str]] = []
-    for place, head in enumerate(heads.to_list()):
-        name = f"{across}={head}" if head is not None else f"{across} missing"
-        part = groups.filter(pl.col(across).eq_missing(heads[place] if head is not None else None))
-        parts.append((name, "missing" if head is None else str(head), part, _condition(heads, place)))
+    for place, (label, condition) in enumerate(told):
+        name = f"{across}={label}" if label is not None else f"{across} missing"
+        part = groups.filter(pl.col(HEAD).eq_missing(heads[place]))
+        parts.append((name, "missing" if label is None else label, part, condition))
     if total and len(heads) > 1:
         parts.append((ALL, ALL, frame.group_by(rows).agg(made), ""))
     table = lines
@@ -214,6 +226,24 @@ def pivot(
     return Summary(
         table.with_columns(pl.Series(WHERE, conditions, dtype=pl.String)), specs, tuple(hidden), where
     )
+
+
+def _heads(frame: pl.DataFrame, across: str) -> tuple[pl.DataFrame, pl.Series, list[tuple[str | None, str]]]:
+    """The rows with a column `HEAD` that says in which column of the pivot each goes, its values in order,
+    and label and condition of each. Many numbers with fractions go into bins."""
+    series = frame[across]
+    if series.dtype.is_float():
+        finite = frame.with_columns(pl.when(pl.col(across).is_finite()).then(pl.col(across)))
+        if finite[across].n_unique() > MANY:
+            place, edges, digits = _bins(finite[across])
+            frame = frame.with_columns(finite.select(place.alias(HEAD)))
+            heads = frame[HEAD].unique().sort(nulls_last=True)
+            missing = not_finite(series)
+            return frame, heads, [_bin(across, number, edges, digits, missing) for number in heads.to_list()]
+    frame = frame.with_columns(pl.col(across).alias(HEAD))
+    heads = series.unique().sort(nulls_last=True)
+    labels = [None if head is None else str(head) for head in heads.to_list()]
+    return frame, heads, [(label, _condition(heads, place)) for place, label in enumerate(labels)]
 
 
 def _shaded(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -371,3 +371,27 @@ def test_a_condition_without_a_column_holds_for_every_row_or_none(text: str, lef
     rows = select_rows(frame, [compile_filter(text, frame.schema)], [("speedup", True)])
     assert rows is not None
     assert len(rows) == left
+
+
+def test_a_pivot_across_many_numbers_has_bins_that_lead_to_their_rows() -> None:
+    values = [number / 7 for number in range(30)]
+    frame = pl.DataFrame(
+        {
+            "draft": ["a", "b"] * 16,
+            "speedup": [*values, None, float("nan")],
+            "tok_s": [float(number) for number in range(32)],
+        }
+    )
+    view = ViewState(
+        kind="pivot", keys=("draft",), across="speedup", aggregates=(Aggregate("tok_s", "count"),)
+    )
+    shown = apply(frame, view)
+    heads = [name for name in shown.columns_where if name != "all"]
+    assert len(heads) <= 12 and "speedup=0.5 to 1.0" in heads and "speedup missing" in heads
+    seen = 0
+    for name in heads:
+        for row in range(shown.frame.height):
+            behind = frame.filter(compile_filter(shown.condition(row, name), frame.schema)).height
+            assert behind == (shown.frame[name][row] or 0)
+            seen += behind
+    assert seen == frame.height
