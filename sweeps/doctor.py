@@ -134,11 +134,7 @@ def _processor() -> list[Check]:
         with contextlib.suppress(OSError, ValueError):
             throttled = max(throttled, int(path.read_text(encoding="ascii")))
     if throttled:
-        checks.append(
-            Check(
-                "note", "throttling", f"{throttled} times", "let it cool (cooldown_s)"
-            )
-        )
+        checks.append(Check("note", "throttling", f"{throttled} times", "let it cool (cooldown_s)"))
     return checks
 
 

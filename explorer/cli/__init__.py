@@ -4,6 +4,7 @@ so that `specdec --help` and the app's first paint do not wait for Polars or Ope
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Final
 
@@ -76,25 +77,48 @@ def cli(ctx: click.Context, data: str | None, ascii_only: bool, no_mouse: bool) 
 
 def main() -> None:
     """Entry point: exit codes 0 done, 1 something refused or failed, 2 wrong input, 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
+    _prepare_streams()
+    code = _run()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # A reader that left (`| head`) is no failure; a full disk behind `>` is.
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"specdec: output not written: {error.strerror}", err=True)
+            code = code or 1
+        # What could not be written must not be tried again while Python closes down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Closed by the caller (`>&-`): talk into the void rather than die of it.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+            continue
         # A Windows console or a pipe may have a code page that lacks our glyphs: never die of that.
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def _run() -> int:
     try:
         code = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        code = 130
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return 130
     except click.ClickException as error:
         error.show()
-        code = error.exit_code
+        return error.exit_code
     except Problem as error:
         click.echo(f"specdec: {error}", err=True)
-        code = error.exit_code
+        return error.exit_code
     except BrokenPipeError:
-        # The reader of our output left (`| head`): that is no failure of ours.
-        sys.stderr.close()
-        code = 0
-    except KeyboardInterrupt:
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"specdec: {where}{error.strerror or error}", err=True)
+        return 1
+    return code if isinstance(code, int) else 0

@@ -21,9 +21,7 @@ def print_plan(plan: Plan, data: str | None, format_: str) -> None:
         for run in plan.runs:
             for finding in run.findings:
                 if finding.level != "noted":
-                    click.echo(
-                        f"{run.id} {finding.level}: {finding.message} {finding.remedy}".rstrip(), err=True
-                    )
+                    click.echo(f"{run.id} {finding.level}: {finding.text}", err=True)
         return
     from explorer.cli.render import print_frame
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from explorer.cli.errors import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,8 +32,19 @@ def format_option(function: F) -> F:
     )(function)
 
 
-def data_dir(ctx: click.Context, data: str | None) -> str | None:
-    """The command's own --data, or the one given before the command's name."""
+def data_dir(ctx: click.Context, data: str | None, *, must_exist: bool = False) -> str | None:
+    """The command's own --data, or the one given before the command's name.
+
+    Raises Problem for an empty name and, with `must_exist`, for a folder that is not there: a command that
+    only reads would answer with nothing, or with published rows, where a name is mistyped.
+    """
     root = ctx.find_root()
-    given = data or (root.params.get("data") if root is not ctx else None)
-    return str(given) if given else None
+    given = data if data is not None else (root.params.get("data") if root is not ctx else None)
+    if given is None:
+        return None
+    folder = str(given)
+    if not folder.strip():
+        raise Problem("--data is empty; give a folder, or leave it away for the usual one")
+    if must_exist and not Path(folder).expanduser().is_dir():
+        raise Problem(f"--data {folder}: no such folder")
+    return folder

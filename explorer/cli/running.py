@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +20,33 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def shell_line(*words: str, data: str | None = None) -> str:
+    """A command as it can be typed here, with the results folder where it is not the usual one."""
+    parts = ["specdec", *words, *(["--data", data] if data else [])]
+    return subprocess.list2cmdline(parts) if sys.platform == "win32" else shlex.join(parts)
+
+
+def prepared(results: Path, plan: Plan, toml: str, *, fresh: bool = False) -> SweepFolder:
+    """The sweep's results folder, made ready. Raises Problem (exit 1) while another sweep runs here."""
+    from sweeps.supervise.owner import Busy
+    from sweeps.supervise.prepare import prepare
+
+    try:
+        return prepare(results, plan, toml, fresh=fresh)
+    except Busy as busy:
+        raise Problem(f"{busy}; watch it with `specdec watch`, stop it with `specdec stop`", 1) from None
+
+
 def supervise_here(
-    folder: SweepFolder, plan: Plan, *, only: Sequence[str] = (), retry_failed: bool = False
+    folder: SweepFolder, plan: Plan, again: str, *, only: Sequence[str] = (), retry_failed: bool = False
 ) -> int:
-    """Run in this process with progress on standard error. Returns the exit code."""
+    """Run in this process with progress on standard error. Returns the exit code.
+
+    `again` is the command that goes on with the sweep after a Ctrl-C.
+    """
     from explorer.cli.progress import ProgressLine
     from sweeps.supervise.owner import Busy, MachineLock
+    from sweeps.supervise.progress import read_progress
     from sweeps.supervise.signals import stop_on_signals
     from sweeps.supervise.supervisor import Supervisor
     from sweeps.supervise.tables import write_tables
@@ -38,18 +61,23 @@ def supervise_here(
         on_event=progress.event,
         after_run=write_tables,
     )
-    progress.restore(supervisor.progress)
+    earlier = read_progress(folder.journal)
+    if retry_failed:
+        earlier.forget_failures()
+    progress.restore(earlier)
+    if not any(earlier.missing(plan, run) for run in plan.runs if not run.refused):
+        click.echo("Nothing left to measure: all of this plan is recorded (--fresh measures anew).", err=True)
     try:
         with MachineLock(folder.path):
             result = supervisor.run()
     except Busy as busy:
         raise Problem(f"{busy}; watch it with `specdec watch`, stop it with `specdec stop`", 1) from None
     if result.verdict == "interrupted":
-        again = f"specdec run {folder.sweep_file}" if plan.sweep != "demo" else "specdec demo --headless"
         click.echo(f"Stopped. What was finished stays in {folder.path}.\nGo on with: {again}", err=True)
         return 130
     if result.verdict == "stopped":
-        click.echo(f"Stopped as asked. Results so far: {folder.path}", err=True)
+        click.echo(f"Stopped as asked. Results so far: {folder.path}\nGo on with: {again}", err=True)
+        return 130
     return int(result.failed > 0)
 
 
@@ -66,15 +94,16 @@ def supervise_detached(
         raise Problem(f"not started: {error}", 1) from None
 
 
-def with_needs(plan: Plan, only: Sequence[str]) -> frozenset[str]:
+def with_needs(plan: Plan, only: Sequence[str], option: str = "--only") -> frozenset[str]:
     """The chosen runs (an unambiguous beginning of an id is enough) and the runs that they are compared
     with. Raises Problem for an id that is not in the plan."""
     wanted: set[str] = set()
     for prefix in only:
         found = [run for run in plan.runs if run.id.startswith(prefix)]
-        if len(found) != 1:
+        if len(found) != 1 or not prefix:
+            what = "no run" if not found else "several runs"
             raise Problem(
-                f"--only {prefix}: {'no run' if not found else 'several runs'} of that id in the plan"
+                f"{option} {prefix or '(empty)'}: {what} of that id in the plan (--dry-run lists them)"
             )
         run = found[0]
         needs = (run.id, run.baseline, run.baseline_default, run.draft_alone)

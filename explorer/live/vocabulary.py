@@ -145,7 +145,7 @@ def _from_genai(folder: Path) -> TokenBytes:
     """The converted tokenizer. A token is decoded behind an anchor, for many decoders drop a leading
     space; bytes of an incomplete character come out as U+FFFD, which is all that this way can show."""
     genai: Any = importlib.import_module("openvino_genai")
-    tokenizer = genai.Tokenizer(str(folder))
+    tokenizer = genai.Tokenizer(str(folder), NUM_STREAMS=2)
     anchor = tokenizer.encode("a").input_ids.data[0].tolist()[-1:]
     before = len(str(tokenizer.decode(anchor)))
 

@@ -74,7 +74,8 @@ def load(folder: Path) -> Encoder:
     try:
         import openvino_genai
 
-        tokenizer: Encoder = openvino_genai.Tokenizer(str(folder))
+        # Two streams: with one, a request that meets the constructor's own warm-up can wait for ever.
+        tokenizer: Encoder = openvino_genai.Tokenizer(str(folder), NUM_STREAMS=2)
         return tokenizer
     except Exception as error:  # pybind raises RuntimeError, ImportError of mixed releases, ...
         raise TokenizerError(last_line(error)) from error

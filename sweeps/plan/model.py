@@ -39,6 +39,11 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
     remedy: str = ""
 
+    @property
+    def text(self) -> str:
+        """Message and remedy in one line."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
 
 class Run(msgspec.Struct, frozen=True):
     """One configuration with everything that the worker needs to build it."""

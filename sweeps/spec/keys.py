@@ -10,10 +10,10 @@ from sweeps.spec.values import Check
 TOP: Final = ("name", "description", "protocol", "models", "devices", "prompts", "grid")
 
 PROTOCOL: Final[dict[str, Check]] = {
-    "max_new_tokens": values.whole(1),
+    "max_new_tokens": values.whole(1, 1_000_000),
     "ignore_eos": values.truth,
-    "warmup": values.whole(0),
-    "reps": values.whole(1),
+    "warmup": values.whole(0, 1_000),
+    "reps": values.whole(1, 10_000),
     "order": values.choice("grouped", "interleaved"),
     "cooldown_s": values.number(0),
     "prefix_caching": values.truth,

@@ -28,15 +28,15 @@ def wrong_type(value: object, wanted: str) -> str:
     return f"expected {wanted}, got {what}" + ("" if detail == what else f" ({detail})")
 
 
-def whole(least: int) -> Check:
-    """A whole number of at least `least`."""
+def whole(least: int, most: int = LARGEST) -> Check:
+    """A whole number between two ends."""
 
     def check(value: object) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int):
             return wrong_type(value, f"a whole number, {least} or more")
         if value < least:
             return f"{shown(value)} is too small; {least} or more"
-        return f"{shown(value)} is too large; at most {LARGEST}" if value > LARGEST else None
+        return f"{shown(value)} is too large; at most {most}" if value > most else None
 
     return check
 

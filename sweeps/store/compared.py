@@ -77,6 +77,9 @@ def _speedups(item: Measured, base: Measured | None, default: Measured | None) -
         found = _ratio(item, base)
         row["speedup"], row["speedup_lo"], row["speedup_hi"] = found.value, found.lo, found.hi
         row["identity_speedup"] = _identity(item, base)
+        if base.row["noisy"] and not row["noisy"]:
+            row["noisy"] = True
+            row["notes"] = _joined(row["notes"], "noisy: its baseline is")
         if found.paired and found.lo is not None:
             row["notes"] = _joined(row["notes"], "speed-up interval from pairs of passes")
     if default is not None and not _refusal(item, default, same_path=False):

@@ -132,6 +132,8 @@ class SweepFrames:
         found = None if self._followed else _cached(self.folder, name, columns)
         if found is None:
             found = build(self._tables())
+        # A copied or renamed folder is a sweep of its own.
+        found = found.with_columns(sweep=pl.lit(self.folder.name))
         return _interrupted(found) if name == "runs" and not _supervised(self.folder) else found
 
     def _tables(self) -> Tables:

@@ -107,6 +107,8 @@ class SweepState:
     reps: dict[tuple[str, str, int], Rep] = field(default_factory=dict)
     """(run, prompt, rep number) -> the counted rep; measured twice, the later one stands."""
     agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
+    prompt_hashes: dict[str, str] = field(default_factory=dict)
+    """Prompt -> hash of the text that it had last, in whichever plan."""
     widths: dict[str, VerifyWidths] = field(default_factory=dict)
     """Run -> what the target's verify costs by its width, timed apart."""
     logs: list[Log] = field(default_factory=list)
@@ -205,14 +207,14 @@ def _begin(state: SweepState, event: SweepStarted) -> None:
 
 def _adopt(state: SweepState, plan: Plan) -> None:
     """Take over a plan, maybe of an edited sweep file."""
-    if state.plan is not None:
-        before = {prompt.name: prompt.hash for prompt in state.plan.prompts}
-        changed = {p.name for p in plan.prompts if before.get(p.name, p.hash) != p.hash}
-        # The same name over another text: what was measured for it belongs to no prompt any more.
-        for key in [key for key in state.reps if key[1] in changed]:
-            del state.reps[key]
-        for pair in [pair for pair in state.agreements if pair[1] in changed]:
-            del state.agreements[pair]
+    known_texts = state.prompt_hashes
+    changed = {p.name for p in plan.prompts if known_texts.get(p.name, p.hash) != p.hash}
+    known_texts.update({p.name: p.hash for p in plan.prompts})
+    # The same name over another text: what was measured for it belongs to no prompt any more.
+    for key in [key for key in state.reps if key[1] in changed]:
+        del state.reps[key]
+    for pair in [pair for pair in state.agreements if pair[1] in changed]:
+        del state.agreements[pair]
     state.plan = plan
     former, state.runs = state.runs, {}
     for run in plan.runs:
@@ -223,7 +225,7 @@ def _adopt(state: SweepState, plan: Plan) -> None:
         if run.refused:
             found = [f for f in run.findings if f.level == "refused"]
             known.status, known.failure = "refused", found[0].code
-            known.reason = "; ".join(f"{f.message} {f.remedy}".strip() for f in found)
+            known.reason = "; ".join(f.text for f in found)
         elif known.status == "refused":
             known.status, known.failure, known.reason = "queued", "", ""
         state.runs[run.id] = known

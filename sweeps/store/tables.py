@@ -85,6 +85,10 @@ class Tables:
     def _prompts(self, run: str) -> list[str]:
         """The plan's prompts; then what an earlier plan of the journal measured for this run."""
         measured = dict.fromkeys(key[1] for key in self.state.reps if key[0] == run)
+        plan = self.state.plan
+        if plan is not None and all(planned.id != run for planned in plan.runs):
+            scored = dict.fromkeys(prompt for id_, prompt in self.state.agreements if id_ == run)
+            return list(measured | scored)
         return list(dict.fromkeys([*self.state.prompts, *measured]))
 
     def _order(self, key: tuple[str, str, int]) -> tuple[int, int, int]:

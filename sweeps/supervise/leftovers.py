@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 
-from sweeps.events.types import Agreement, RepDone
+from sweeps.events.journal import read
+from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted
 from sweeps.events.writer import JournalWriter
 from sweeps.supervise.attempt import Spool
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.progress import read_progress
+
+
+def end_orphans(folder: SweepFolder) -> None:
+    """End workers of a supervisor that was killed. They end by themselves when it dies, unless they were
+    stopped (SIGSTOP) or hang in native code; the pid alone may be another process's by now."""
+    import psutil
+
+    for event in started_and_not_ended(read(folder.journal, max_bytes=1 << 40)[0]):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(event.pid)
+            ours = "sweeps.worker" in process.cmdline() and str(folder.spool) in " ".join(process.cmdline())
+            if ours and process.create_time() <= event.t + 5.0:
+                process.kill()
+
+
+def started_and_not_ended(events: Iterable[AnyEvent]) -> list[RunStarted]:
+    """Workers of which no end was recorded."""
+    running: dict[str, RunStarted] = {}
+    for event in events:
+        if isinstance(event, RunStarted):
+            running[event.run] = event
+        elif isinstance(event, RunEnded):
+            running.pop(event.run, None)
+    return list(running.values())
 
 
 def recover(folder: SweepFolder) -> int:

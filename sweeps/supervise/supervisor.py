@@ -17,7 +17,7 @@ from sweeps.supervise.control import Requests
 from sweeps.supervise.facts import host_name, machine_facts
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.jobs import make_job
-from sweeps.supervise.leftovers import recover
+from sweeps.supervise.leftovers import end_orphans, recover
 from sweeps.supervise.probe import device_answers
 from sweeps.supervise.progress import Progress, read_progress, wanted_reps
 from sweeps.worker.job import Todo
@@ -61,6 +61,7 @@ class Supervisor:
         folder = self._folder
         folder.spool.mkdir(parents=True, exist_ok=True)
         self._requests.clear()
+        end_orphans(folder)
         recover(folder)
         self.progress = read_progress(folder.journal)
         if self._retry_failed:
@@ -174,7 +175,7 @@ class Supervisor:
         self._emit(
             RunEnded(
                 run=run.id, attempt=0, status="refused", failure=finding.code,
-                reason=f"{finding.message} {finding.remedy}".strip(),
+                reason=finding.text,
             )
         )  # fmt: skip
 

@@ -107,7 +107,7 @@ class Worker:
             self.begin("decode")
             self.channel.send(scorer.score(todo))
         if scorer.scores_itself and self.job.todo:
-            self.channel.send(scorer.widths(self.job.todo[0]))
+            self.channel.send(scorer.widths(self.job.todo[0], lambda: self.begin("decode")))
         self.begin("idle")
 
     def _import(self) -> tuple[Any, float]:

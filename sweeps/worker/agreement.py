@@ -6,6 +6,7 @@ after the target's own text up to i is the target's token i decides everything t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -29,7 +30,7 @@ class Scorer:
         import openvino as ov
 
         self._run = job.run
-        self._tokenizer = genai.Tokenizer(job.target_dir)
+        self._tokenizer = genai.Tokenizer(job.target_dir, NUM_STREAMS=2)
         model = Path(job.draft_dir or job.target_dir) / "openvino_model.xml"
         core = ov.Core()
         self._tensor = ov.Tensor
@@ -78,7 +79,7 @@ class Scorer:
             took_s=perf_counter() - start,
         )
 
-    def widths(self, todo: Todo) -> VerifyWidths:
+    def widths(self, todo: Todo, alive: Callable[[], None]) -> VerifyWidths:
         """Time the verify of every width, widths in turn so that drift spreads over all of them.
 
         The cache is cut back after each, which is timed too: the stateful engine does that after a
@@ -94,6 +95,7 @@ class Scorer:
         trimmed: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trims = []
         for number in range(WIDTH_REPS + 1):
+            alive()
             for width in WIDTHS:
                 clock = [perf_counter()]
                 self._feed(self._timed, ids[past : past + width], past)

@@ -129,7 +129,7 @@ def test_refused_skipped_and_cancelled() -> None:
     )
     assert state.row_status("cb3", "story") == (
         "refused",
-        ("u4_zero_points", "196 u4 zero points export it again"),
+        ("u4_zero_points", "196 u4 zero points; export it again"),
     )
     assert state.row_status("base", "story") == ("skipped", ("", "asked for"))
     fold([RunStarted(run="base", attempt=1, pid=1, todo=3), SweepEnded(status="interrupted")], state)

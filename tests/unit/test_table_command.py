@@ -119,7 +119,10 @@ def test_published_rows_come_when_asked_for_or_when_there_is_nothing_else(v1: Pa
     own = json.loads(table(v1, "--format", "json"))
     both = json.loads(table(v1, "--published", "--format", "json"))
     assert len(both) > len(own)
-    alone = json.loads(table(tmp_path / "new", "--format", "json"))
+    fresh = tmp_path / "new"
+    assert "no such folder" in table(fresh, "--format", "json", code=2)
+    fresh.mkdir()
+    alone = json.loads(table(fresh, "--format", "json"))
     assert {row["source"] for row in alone} == {"published"}
 
 

@@ -29,7 +29,7 @@ def command(
     from sweeps.supervise.prepare import read_plan
     from sweeps.supervise.state import last_event_is_end
 
-    where = results(data_dir(ctx, data))
+    where = results(data_dir(ctx, data, must_exist=True))
     for folder in find_folders(where, sweep):
         owner = read_owner(folder.supervisor)
         if owner is None or owner.alive() is False or last_event_is_end(folder.journal):
@@ -37,7 +37,7 @@ def command(
         if skip:
             plan = read_plan(folder)
             for prefix in skip:
-                with_needs(plan, [prefix])
+                with_needs(plan, [prefix], "--skip")
                 run = next(run for run in plan.runs if run.id.startswith(prefix))
                 control.request_skip(folder.control, run.id)
                 click.echo(f"{folder.name}: run {run.id} will be skipped", err=True)

@@ -40,13 +40,12 @@ def command(
     what was measured here.
     """
     from explorer.cli.render import print_frame
-    from explorer.cli.running import results_folder, supervise_here
+    from explorer.cli.running import prepared, results_folder, shell_line, supervise_here
     from explorer.cli.sweeps_in import find_sweep_file, load_plan
     from sweeps.costmodel.forecast import forecast, reading
     from sweeps.plan.forecast import forecast_plan, make_identifier
     from sweeps.store.frames import load_folder
     from sweeps.store.tables import Tables
-    from sweeps.supervise.prepare import prepare
 
     directory = data_dir(ctx, data)
     plan, text = load_plan(find_sweep_file(sweep))
@@ -56,8 +55,8 @@ def command(
 
         print_plan(probes, directory, format_)
         ctx.exit(0)
-    folder = prepare(results_folder(directory), probes, text, fresh=fresh)
-    code = supervise_here(folder, probes)
+    folder = prepared(results_folder(directory), probes, text, fresh=fresh)
+    code = supervise_here(folder, probes, shell_line("forecast", sweep, data=directory))
     if code == 130:
         ctx.exit(code)
     tables = Tables(folder.path)

@@ -25,11 +25,12 @@ def command(ctx: click.Context, folder: Path, folder2: Path | None, format_: str
     Exit 1 when a folder cannot be used at all, or the two are no pair.
     """
     from sweeps.models.inspect import inspect, pair, row
+    from sweeps.spec.resolve import UnresolvedError, model_folder
 
-    folders = [folder] if folder2 is None else [folder, folder2]
-    for each in folders:
-        if not each.is_dir():
-            raise Problem(f"{each}: no such folder; give a folder that holds an openvino_model.xml")
+    try:
+        folders = [model_folder(str(each), Path()) for each in (folder, folder2) if each is not None]
+    except UnresolvedError as error:
+        raise Problem(str(error)) from None
     facts = [inspect(each) for each in folders]
     pair_ = pair(*facts) if len(facts) == 2 else None
     show_objects([row(one, pair_) for one in facts], format_, describe)

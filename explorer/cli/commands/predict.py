@@ -89,7 +89,7 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
             raise Problem(f"a what-if also needs {missing}")
         print_frame(_what_if(options), format_, all_columns=True)
         return
-    frame, text = _validated(data_dir(ctx, data), options)
+    frame, text = _validated(data_dir(ctx, data, must_exist=True), options)
     print_frame(frame.select(COMPACT) if format_ in ("text", "md") else frame, format_, all_columns=True)
     click.echo(text, err=True)
 

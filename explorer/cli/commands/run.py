@@ -47,15 +47,16 @@ def command(
     """
     from explorer.cli.running import (
         has_terminal,
+        prepared,
         print_results,
         results_folder,
+        shell_line,
         supervise_detached,
         supervise_here,
         with_needs,
     )
-    from explorer.cli.sweeps_in import find_sweep_file, load_plan
+    from explorer.cli.sweeps_in import find_sweep_file, load_plan, preset
     from sweeps.supervise.folder import find_folders
-    from sweeps.supervise.prepare import prepare
 
     if executor != "local":
         raise Problem(f"--executor {executor}: only `local` is available")
@@ -73,11 +74,14 @@ def command(
     results = results_folder(directory)
     if resume and not find_folders(results, plan.sweep):
         raise Problem(f"--resume: no results of {plan.sweep!r} in {results}; leave --resume away to start")
-    folder = prepare(results, plan, text, fresh=fresh)
+    if not plan.runs:
+        raise Problem(f"{sweep}: nothing to run, every grid point was dropped (--dry-run says why)", 1)
+    folder = prepared(results, plan, text, fresh=fresh)
     if detach:
         pid = supervise_detached(folder, plan, only=only, retry_failed=retry_failed)
         click.echo(f"Started as process {pid}, independent of this terminal. Results: {folder.path}")
-        click.echo(f"Watch: specdec watch {folder.name}\nStop:  specdec stop {folder.name}")
+        click.echo(f"Watch: {shell_line('watch', folder.name, data=directory)}")
+        click.echo(f"Stop:  {shell_line('stop', folder.name, data=directory)}")
         ctx.exit(0)
     if not headless and has_terminal():
         from explorer.launch import open_app
@@ -93,7 +97,12 @@ def command(
                 sweep=folder.name,
             )
         )
-    code = supervise_here(folder, plan, only=only, retry_failed=retry_failed)
+    again = (
+        shell_line("demo", "--headless", data=directory)
+        if sweep == str(preset("demo"))
+        else shell_line("run", sweep, "--headless", data=directory)
+    )
+    code = supervise_here(folder, plan, again, only=only, retry_failed=retry_failed)
     if code != 130:
         print_results(folder, format_)
     ctx.exit(code)

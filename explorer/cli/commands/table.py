@@ -57,7 +57,7 @@ def command(
     from explorer.cli.render import print_frame, print_pivot
     from sweeps.store.query import FilterError, filter_rows, known_columns, parse_sort, sort_rows
 
-    frame = _load(data_dir(ctx, data), sweep, table or "runs", published)
+    frame = _load(data_dir(ctx, data, must_exist=True), sweep, table or "runs", published)
     try:
         frame = filter_rows(frame, where)
     except FilterError as error:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import click
+import msgspec
 
 from explorer.cli.errors import Problem
 from explorer.cli.options import data_dir, data_option
-from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.folder import JOURNAL, SweepFolder
 
 POLL_S = 0.25
 
@@ -24,17 +26,22 @@ def command(ctx: click.Context, sweep: str | None, headless: bool, data: str | N
     from sweeps.paths import results
     from sweeps.supervise.folder import find_folders
 
-    where = results(data_dir(ctx, data))
+    where = results(data_dir(ctx, data, must_exist=True))
+    if sweep is not None and (Path(sweep) / JOURNAL).is_file():
+        # The path of a results folder says both.
+        where, sweep = Path(sweep).absolute().parent, Path(sweep).absolute().name
     found = find_folders(where, sweep)
     if not found:
-        raise Problem(f"no results{f' of {sweep}' if sweep else ''} in {where}; `specdec demo` makes some", 1)
+        names = ", ".join(folder.name for folder in find_folders(where)[:5])
+        there = f"there are {names}" if names else "`specdec demo` makes some"
+        raise Problem(f"no results{f' of {sweep}' if sweep else ''} in {where}; {there}", 1)
     if not headless and has_terminal():
         from explorer.launch import open_app
 
         root = ctx.find_root().params
         ctx.exit(
             open_app(
-                data=data_dir(ctx, data),
+                data=str(where),
                 ascii_only=bool(root.get("ascii_only")),
                 mouse=not root.get("no_mouse"),
                 place="watch",
@@ -52,7 +59,10 @@ def follow(folder: SweepFolder) -> int:
     from sweeps.supervise.prepare import read_plan
     from sweeps.supervise.state import standing
 
-    progress = ProgressLine(read_plan(folder))
+    try:
+        progress = ProgressLine(read_plan(folder))
+    except (OSError, msgspec.DecodeError):
+        raise Problem(f"{folder.plan}: missing or broken, so there is nothing to count by", 1) from None
     reader = JournalReader(folder.journal)
     try:
         while True:
@@ -70,4 +80,4 @@ def follow(folder: SweepFolder) -> int:
         click.echo(f"\nLeft; the sweep goes on. Watch again: specdec watch {folder.name}", err=True)
         return 130
     print_results(folder)
-    return 0 if now.state == "finished" else 1
+    return {"finished": 0, "stopped": 130}.get(now.state, 1)

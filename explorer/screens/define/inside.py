@@ -172,19 +172,18 @@ def start(file: Path, results: Path, only: list[str]) -> Path:
     """Start a sweep file on its own; returns its results folder. Waits until the supervisor lives.
 
     Raises:
-        Problem: The file is not a sweep.
+        Problem: The file is not a sweep, or another sweep is running.
         NotStarted: The supervisor ended at once (another sweep is running, say).
         OSError: The results folder cannot be written.
     """
-    from explorer.cli.running import with_needs
+    from explorer.cli.running import prepared, with_needs
     from explorer.cli.sweeps_in import load_plan
     from sweeps.supervise.detach import start_detached
-    from sweeps.supervise.prepare import prepare
 
     plan, text = load_plan(file)
     chosen = sorted(with_needs(plan, only)) if only else None
     results.mkdir(parents=True, exist_ok=True)
-    folder = prepare(results, plan, text)
+    folder = prepared(results, plan, text)
     start_detached(folder, only=chosen)
     return folder.path
 

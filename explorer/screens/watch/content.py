@@ -323,7 +323,7 @@ def detail_lines(view: RunView, state: LiveState, glyphs: Glyphs) -> list[Line]:
     fact("reason", view.reason)
     fact("exit", view.exit_name)
     for finding in run.findings:
-        fact(finding.level, f"{finding.message} {finding.remedy}".strip())
+        fact(finding.level, finding.text)
     own = [result for result in state.results if result.run == view.id]
     if own:
         lines += [(), *result_lines(own, state, 100, glyphs)]
