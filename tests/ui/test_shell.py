@@ -21,7 +21,7 @@ from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from explorer import actions, keys, manners, session
+from explorer import actions, keys, launch, manners, session
 from explorer.actions import Action, bindings, offers
 from explorer.app import SpecdecApp
 from explorer.asciifilter import to_ascii
@@ -403,3 +403,11 @@ def test_a_hang_up_leaves_in_order(number: int, own_folders: Path) -> None:
     assert os.waitstatus_to_exitcode(status) == 128 + number
     kept = json.loads((own_folders / "state" / "session.json").read_text(encoding="utf-8"))
     assert kept["version"] == 1 and kept["place"] == "explore"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "draws"),
+    [("utf-8", True), ("ascii", False), ("latin-1", False), (None, False), ("no", False)],
+)
+def test_a_terminal_without_our_characters_gets_ascii(encoding: str | None, draws: bool) -> None:
+    assert launch._draws(encoding) is draws
