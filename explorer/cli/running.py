@@ -17,7 +17,7 @@ from sweeps.supervise.folder import SweepFolder
 
 def has_terminal() -> bool:
     """Whether there is a terminal to open the app on."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def shell_line(*words: str, data: str | None = None) -> str:
