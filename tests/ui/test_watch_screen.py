@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from explorer.app import SpecdecApp
+from explorer.glyphs import UNICODE
 from explorer.screens.watch import attach
 from explorer.screens.watch.dialogs import Ask, Details
 from explorer.widgets.run_list import RunList
@@ -372,7 +373,17 @@ async def test_replay_keys_ask_the_reader(
         past = update_of(finished()[:40], FINISHED, T + 60, results=RESULTS[:1], replay=True)
         feed(app, folder.path, past)
         await pilot.pause()
-        assert "replay" in text_of(app)
+        assert "replay" in text_of(app) and "1 min 00 s after its start" in text_of(app)
+        # Moments of one run that follow each other at once: the sparkline keeps up with each.
+        seen = set()
+        for events in (half_way(), half_way()[:-2]):
+            past = update_of(events, FINISHED, T + 60, replay=True)
+            feed(app, folder.path, past)
+            await pilot.pause()
+            view = next(view for view in past.state.runs if view.id == past.state.current)
+            seen.add(bars := UNICODE.sparkline(view.rates))
+            assert f"│{bars} 0.." in text_of(app)
+        assert len(seen) == 2
         await pilot.press("escape")
         assert tailers[0].sought[-1] == ("now", 0)
 

@@ -57,7 +57,8 @@ def status_lines(update: Update, glyphs: Glyphs, width: int, paused: bool, note:
     state = update.state
     head = f" {word(state.verdict.word, glyphs)}  "
     took = duration(state.now - state.began) if state.began else UNKNOWN
-    tail = f"   {took} so far" if state.verdict.live else f"   took {took}"
+    ended = f"   {took} after its start" if update.replay else f"   took {took}"
+    tail = f"   {took} so far" if state.verdict.live else ended
     runs = f"{state.runs_over} of {len(state.runs)} runs   "
     bar = max(6, min(30, width - 90))
     progress = progress_text(state.sweep_progress, "reps", glyphs, bar, state.verdict.live)

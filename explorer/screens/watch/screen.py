@@ -253,7 +253,8 @@ class WatchScreen(AskingScreen):
         rates = view.rates if view else ()
         key = (view.id, rep.key) if view and rep else None
         spark = self.query_one(Spark)
-        spark.show(rates, now=anew or not (view and view.word == "running"))
+        replay = self._shown is not None and self._shown.replay
+        spark.show(rates, now=anew or replay or not (view and view.word == "running"))
         self.query_one(TokenTail).show(key, rep.pieces if rep else ())
 
     def _draw_lower(self, view: RunView | None, state: LiveState) -> None:
