@@ -293,7 +293,7 @@ class PlaceScreen(Acting, Screen[None]):
 
     def action_back(self) -> None:
         """A text field gives the focus back; a screen on top of another closes."""
-        if self.focused is not None and hasattr(self.focused, "check_consume_key"):
+        if self.focused is not None and _is_text_field(self.focused):
             self.leave_field()
         elif len(self.app.screen_stack) > 1:
             self.app.pop_screen()
@@ -301,6 +301,11 @@ class PlaceScreen(Acting, Screen[None]):
     def leave_field(self) -> None:
         """Where the focus goes when `esc` leaves a text field; a place may send it elsewhere."""
         self.set_focus(None)
+
+
+def _is_text_field(widget: Widget) -> bool:
+    """Told by name: importing the two would cost the first paint."""
+    return any(kind.__name__ in ("Input", "TextArea") for kind in type(widget).__mro__)
 
 
 class Opening(PlaceScreen):

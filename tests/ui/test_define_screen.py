@@ -392,3 +392,31 @@ async def test_an_enter_too_many_overwrites_nothing(app: SpecdecApp, mine: Path)
         await pilot.press("enter")
         await pilot.pause()
         assert other.read_text(encoding="utf-8") == "name = 'other'\n"
+
+
+async def test_going_round_the_panes_writes_nothing(app: SpecdecApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await planned(pilot, app)
+        for _ in range(5):
+            await pilot.press("g")
+            await pilot.pause()
+        assert screen_of(app).toml.text == SWEEP
+        while screen_of(app).pane != "text":
+            await pilot.press("g")
+            await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: screen_of(app).toml.has_focus)
+        await pilot.press("#", "escape")
+        await pilot.pause()
+        assert screen_of(app).toml.text == "#" + SWEEP
+
+
+async def test_esc_leaves_the_cursor_of_a_list(app: SpecdecApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await planned(pilot, app)
+        await to_row(pilot, app, "protocol.reps")
+        view = screen_of(app).query_one(FormView)
+        at = view.cursor
+        await pilot.press("escape", "down")
+        await pilot.pause()
+        assert view.cursor == at + 1

@@ -60,6 +60,7 @@ class DefineScreen(PlaceScreen):
         Action("define.new", "New sweep", "n"),
         Action("define.open", "Open a file by its path", "o", do="open_path"),
         Action("define.switch", "Form or text", "t", "Two views of one file.", "form/text", do="switch_view"),
+        Action("define.edit", "Write in the text", "enter", "esc ends it.", do="edit_text"),
         Action("define.undo", "Undo", "u,ctrl+z", "Also what the form changed.", "undo"),
         Action("define.redo", "Redo", "U,ctrl+y"),
         Action("define.next-fault", "Go to the next fault", "e"),
@@ -97,6 +98,8 @@ class DefineScreen(PlaceScreen):
         self._pause: Timer | None = None
         self._editor = FormEditor(self)
         self._starting = False
+        self._passing = False
+        """The pane that comes next was reached on the way round, not asked for."""
 
     # What is drawn
 
@@ -310,12 +313,30 @@ class DefineScreen(PlaceScreen):
             return "the text is not TOML"
         if action == "define.emulate-npu" and "NPU" in (self.content or {}).get("devices", {}):
             return "[devices.NPU] has properties already"
+        if action == "define.edit" and self.pane != "text":
+            return "the text is not the current pane"
         if action == "define.switch" and self.has_class("-wide"):
             return "both are shown"
         return super().why_not(action)
 
     def action_switch_view(self) -> None:
         self.action_show_pane("form" if self.pane == "text" or self.has_class("-text") else "text")
+
+    def action_next_pane(self, step: int = 1) -> None:
+        """As everywhere, but the text is only shown until `enter`: else the next `g` would stand in it."""
+        self._passing = True
+        super().action_next_pane(step)
+
+    def _focus_in(self, pane: str) -> None:
+        passing, self._passing = self._passing, False
+        if pane == "text" and passing:
+            self.set_focus(None)
+            self.notify("enter writes in the text, esc ends it.", timeout=3)
+        else:
+            super()._focus_in(pane)
+
+    def action_edit_text(self) -> None:
+        self.toml.focus()
 
     def _show(self, pane: str) -> None:
         if pane in ("form", "text"):
