@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
-from sweeps.events.journal import read
+from sweeps.events.journal import JournalReader
 from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted
 from sweeps.events.writer import JournalWriter
 from sweeps.supervise.attempt import Spool
@@ -18,7 +18,7 @@ def end_orphans(folder: SweepFolder) -> None:
     stopped (SIGSTOP) or hang in native code; the pid alone may be another process's by now."""
     import psutil
 
-    for event in started_and_not_ended(read(folder.journal, max_bytes=1 << 40)[0]):
+    for event in started_and_not_ended(JournalReader(folder.journal).drain()):
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(event.pid)
             ours = "sweeps.worker" in process.cmdline() and str(folder.spool) in " ".join(process.cmdline())
