@@ -215,6 +215,20 @@ async def test_pin_compare_and_go_back(make_app: Make, made: Workbench) -> None:
         assert edits(found) == {}
 
 
+async def test_pinning_again_after_a_step_and_back_lets_go(make_app: Make, made: Workbench) -> None:
+    app = make_app("explore")
+    async with app.run_test(size=(160, 50)) as pilot:
+        found = await opened(pilot)
+        await pilot.press("p", "down", "down", "right", "left")
+        await pilot.pause(0.1)
+        await pilot.press("p")
+        await pilot.pause()
+        assert found.pinned is None or found.pinned is found.outcome
+        await pilot.press("p")
+        await pilot.pause()
+        assert app.is_running
+
+
 async def test_best_nat_formulas_own_and_rows(make_app: Make, made: Workbench) -> None:
     app = make_app("explore")
     async with app.run_test(size=(200, 60)) as pilot:

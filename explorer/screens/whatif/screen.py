@@ -355,9 +355,17 @@ class WhatIfScreen(PlaceScreen):
                 self.select(self._case)
 
     def action_pin(self) -> None:
-        self.pinned = None if self.pinned is not None and self.pinned == self.outcome else self.outcome
+        self.pinned = None if self._is_pinned() else self.outcome
         self._draw()
         self.refresh_bindings()
+
+    def _is_pinned(self) -> bool:
+        """Whether what is shown is what is pinned: by its scenario, for outcomes hold arrays."""
+        if self.pinned is None or self.outcome is None:
+            return False
+        ours, theirs = self.outcome.scenario, self.pinned.scenario
+        same = ours.base is theirs.base and ours.nat == theirs.nat
+        return same and dict(ours.edits) == dict(theirs.edits)
 
     def action_unpin(self) -> None:
         if self.pinned is not None:
