@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from explorer.app import SpecdecApp
 from explorer.glyphs import UNICODE
+from explorer.live.state import Verdict
 from explorer.screens.watch import attach
 from explorer.screens.watch.dialogs import Ask, Details
 from explorer.widgets.run_list import RunList
@@ -386,6 +387,22 @@ async def test_replay_keys_ask_the_reader(
         assert len(seen) == 2
         await pilot.press("escape")
         assert tailers[0].sought[-1] == ("now", 0)
+
+
+async def test_before_the_journal_is_read_nothing_is_asked_of_the_sweep(
+    make_app: MakeApp, folder: SweepFolder, tailers: list[FakeTailer]
+) -> None:
+    async with make_app(place="watch").run_test(size=(120, 40)) as pilot:
+        app = await show(pilot, folder)
+        unread = Verdict("unknown", "not looked at yet")
+        feed(app, folder.path, update_of(half_way(), unread, reading=0.5))
+        await pilot.press("x")
+        assert not isinstance(app.screen, Ask)
+        for action in ("watch.stop", "watch.skip", "watch.retry"):
+            assert screen_of(app).why_not(action) == "its journal is still being read"
+        feed(app, folder.path, update_of(half_way()))
+        await pilot.press("x")
+        assert isinstance(app.screen, Ask)
 
 
 async def test_every_action_has_a_key_and_is_in_the_help(make_app: MakeApp, folder: SweepFolder) -> None:

@@ -43,12 +43,19 @@ class AskingScreen(PlaceScreen):
         """Reasons from the newest state, not from a paused or replayed one."""
         verb = action.partition(".")[2]
         state = self._newest.state if self._newest else None
+        reading = self._newest is not None and self._newest.reading is not None
         if not action.startswith("watch."):
             return super().why_not(action)
         if verb in ("older", "newer", "detach", "results", "log", "errors"):
             return ""
         if state is None:
             return "there is no sweep to watch"
+        if (
+            verb in ("skip", "stop", "stop-after", "retry")
+            and self._newest
+            and self._newest.reading is not None
+        ):
+            return "its journal is still being read"
         if verb in ("skip", "stop", "stop-after") and not state.verdict.live:
             return f"the sweep is {state.verdict.word}"
         if verb == "skip":
