@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import polars as pl
@@ -216,6 +216,37 @@ def _wilson(
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(share * (1 - share) / proposals + spread / (4 * proposals))
     return middle - half, middle + half
+
+
+def drawable(data: ChartData) -> ChartData:
+    """Without what no axis holds: a point that is not finite, an interval with an end that is not."""
+
+    def ends(point: Point) -> Point:
+        if all(math.isfinite(end) for end in (point.low, point.high) if end is not None):
+            return point
+        return replace(point, low=None, high=None)
+
+    def points(line: Line) -> tuple[Point, ...]:
+        return tuple(ends(p) for p in line.points if math.isfinite(p.x) and math.isfinite(p.y))
+
+    return replace(data, lines=tuple(replace(line, points=points(line)) for line in data.lines))
+
+
+def y_range(data: ChartData) -> tuple[float, float]:
+    """What the y axis of lines is to cover: all values, and their intervals as far as they leave the values
+    readable. An interval of two noisy reps can be ten thousand times as wide as the values lie apart.
+
+    Raises:
+        ValueError: There is no point.
+    """
+    values = [point.y for line in data.lines if not line.faint for point in line.points]
+    values = values or [point.y for line in data.lines for point in line.points]
+    values += [] if data.level is None else [data.level]
+    low, high = min(values), max(values)
+    reach = 2 * max(high - low, max(abs(low), abs(high)) / 4)
+    around = [value for line in data.lines for p in line.points for value in (p.y, p.low, p.high)]
+    whole = [value for value in around if value is not None]
+    return max(min(low, *whole), low - reach), min(max(high, *whole), high + reach)
 
 
 def to_text(

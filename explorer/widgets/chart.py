@@ -12,7 +12,7 @@ from textual.css.query import NoMatches
 from textual.strip import Strip
 from textual.widgets import Static
 
-from explorer.analysis.charts import ChartData, Line, to_text
+from explorer.analysis.charts import ChartData, Line, Point, drawable, to_text, y_range
 
 if TYPE_CHECKING:
     from textual_plot import PlotWidget
@@ -63,7 +63,7 @@ class Chart(Vertical):
 
     def show(self, data: ChartData) -> None:
         """Draw this chart."""
-        self._data = data
+        self._data = drawable(data)
         self._draw()
 
     def _draw(self) -> None:
@@ -95,11 +95,8 @@ class Chart(Vertical):
         plot.set_xlabel(data.x_label)
         points = [point for line in data.lines for point in line.points]
         xs = [point.x for point in points]
-        ys = [value for point in points for value in (point.y, point.low, point.high) if value is not None]
-        if data.level is not None:
-            ys.append(data.level)
         left, right = _limits(xs)
-        low, high = _limits(ys)
+        low, high = _limits(list(y_range(data)))
         plot.set_xlimits(left, right)
         plot.set_ylimits(low, high)
         whole = sorted({x for x in xs if x == int(x)})
@@ -109,7 +106,8 @@ class Chart(Vertical):
             plot.plot(*ends, line_style="grey50", hires_mode=HiResMode.BRAILLE)
         # Faint lines first: what they cross stays on top.
         for number, line in sorted(enumerate(data.lines), key=lambda item: not item[1].faint):
-            _plot_line(plot, line, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
+            inside = Line(line.name, tuple(_cut(p, low, high) for p in line.points), line.joined, line.faint)
+            _plot_line(plot, inside, MARKS[number % len(MARKS)], COLOURS[number % len(COLOURS)])
         # It would draw its canvases only while it is painted, and they would be painted again afterwards.
         if plot.query_one("#plot").size:
             plot.render()
@@ -158,6 +156,16 @@ def _plot_line(plot: Any, line: Line, mark: str, colour: str) -> None:
         plot.errorbar([x for x, *_ in bars], middles, yerr=halves, marker="│", marker_style=colour)
     if not line.joined or len(points) < 200:
         plot.scatter([p.x for p in points], [p.y for p in points], marker=mark, marker_style=f"bold {colour}")
+
+
+def _cut(point: Point, low: float, high: float) -> Point:
+    """What goes beyond the frame ends at its edge."""
+
+    def inside(value: float) -> float:
+        return min(max(value, low), high)
+
+    ends = [None if end is None else inside(end) for end in (point.low, point.high)]
+    return Point(point.x, inside(point.y), *ends)
 
 
 def _limits(values: list[float]) -> tuple[float, float]:
