@@ -50,11 +50,7 @@ class AskingScreen(PlaceScreen):
             return ""
         if state is None:
             return "there is no sweep to watch"
-        if (
-            verb in ("skip", "stop", "stop-after", "retry")
-            and self._newest
-            and self._newest.reading is not None
-        ):
+        if reading and verb in ("skip", "stop", "stop-after", "retry"):
             return "its journal is still being read"
         if verb in ("skip", "stop", "stop-after") and not state.verdict.live:
             return f"the sweep is {state.verdict.word}"
