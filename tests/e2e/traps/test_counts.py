@@ -157,12 +157,12 @@ def test_prefix_caching_is_off_unless_asked_for(tmp_path: Path) -> None:
         """TTFT (microseconds) of the same prompt again, when everything else is warm."""
         return median(rep.burst_us[0] for rep in measured.reps(run, "long")[1:])
 
-    assert repeated(on, base) < repeated(off, base) / 3
+    assert repeated(on, base) < repeated(off, base) / 2
     assert off.row(base, "long")["prefix_caching"] is False
     assert on.row(base, "long")["prefix_caching"] is True
     assert "TTFT is that of a repeated prompt" in on.row(base, "long")["notes"]
     # Left to its own choice, the library switches the cache on.
-    assert repeated(off, own) < repeated(off, base) / 3
+    assert repeated(off, own) < repeated(off, base) / 2
     assert off.row(own, "long")["path"] == "cb"
     assert off.row(own, "long")["prefix_caching"] is True
     assert "TTFT is that of a repeated prompt" in off.row(own, "long")["notes"]
