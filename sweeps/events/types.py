@@ -111,6 +111,9 @@ class RepDone(Event, tag="rep_done", frozen=True, kw_only=True):
     prompt: str
     rep: int
     warmup: bool = False
+    drift: bool = False
+    """A baseline measured once more at the end of a grouped sweep: it tells how far the machine drifted and
+    counts in no mean."""
     attempt: int = 1
     call: int = 0
     """How many `generate()` calls this process had made before."""

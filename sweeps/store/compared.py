@@ -23,6 +23,10 @@ CHOOSES_PATH: Final = frozenset({"ATTENTION_BACKEND"})
 """Properties that pin the engine: they differ between a row and its baseline on purpose."""
 
 
+DRIFT_NOISY: Final = 0.1
+"""A baseline that moved by more than this makes the rows measured against it noisy."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """A row with what it was made of."""
@@ -55,14 +59,23 @@ Asked = Mapping[tuple[str, str], Agreement]
 """(run id of a baseline, prompt) -> the target scored on that baseline's text."""
 
 
-def complete(items: Sequence[Measured], asked: Asked | None = None) -> None:
-    """Fill the columns that compare rows, in place; `items` are the rows of one sweep."""
+def complete(
+    items: Sequence[Measured],
+    asked: Asked | None = None,
+    at_the_end: Mapping[tuple[str, str], float] | None = None,
+) -> None:
+    """Fill the columns that compare rows, in place; `items` are the rows of one sweep.
+
+    `at_the_end`: (run, prompt) -> decode rate of a baseline measured once more when the sweep was over.
+    """
     by_key = {(item.run.id, str(item.row["prompt"])): item for item in items}
     for item in items:
         base = by_key.get((item.run.baseline or "", str(item.row["prompt"])))
         default = by_key.get((item.run.baseline_default or "", str(item.row["prompt"])))
         _speedups(item, base, default)
         _baseline_text(item, base, asked or {})
+    for item in items:
+        _drift(item, by_key, at_the_end or {})
     _texts(items)
 
 
@@ -155,6 +168,24 @@ def _identity(item: Measured, base: Measured) -> float | None:
         rates.append(rate)
     # T is the inverse of the mean rate that the measured speed-up divides by.
     return fmean(rates) / fmean(theirs.values()) if rates else None
+
+
+def _drift(
+    item: Measured,
+    by_key: Mapping[tuple[str, str], Measured],
+    at_the_end: Mapping[tuple[str, str], float],
+) -> None:
+    """How much faster or slower the row's baseline had become by the end of the sweep."""
+    own = item.run.config.kind == "plain" and item.run.baseline is None
+    baseline = item.run.id if own else item.run.baseline or ""
+    for (run, prompt), rate in at_the_end.items():
+        base = by_key.get((run, prompt))
+        if run != baseline or base is None or not base.rates:
+            continue
+        off = rate / fmean(base.rates.values()) - 1
+        item.row["notes"] = _joined(item.row["notes"], f"drift: the baseline {off:+.1%} at the end")
+        if abs(off) > DRIFT_NOISY and not own:
+            item.row["noisy"] = True
 
 
 def _baseline_text(item: Measured, base: Measured | None, asked: Asked) -> None:

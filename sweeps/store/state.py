@@ -107,6 +107,8 @@ class SweepState:
     reps: dict[tuple[str, str, int], Rep] = field(default_factory=dict)
     """(run, prompt, rep number) -> the counted rep; measured twice, the later one stands."""
     agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
+    drifts: dict[tuple[str, str], RepDone] = field(default_factory=dict)
+    """(baseline, prompt) -> one more rep of it at the end of the sweep."""
     prompt_hashes: dict[str, str] = field(default_factory=dict)
     """Prompt -> hash of the text that it had last, in whichever plan."""
     widths: dict[str, VerifyWidths] = field(default_factory=dict)
@@ -293,6 +295,9 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
 
 def _keep_rep(state: SweepState, run: RunState, event: RepDone) -> None:
     if event.warmup:
+        return
+    if event.drift:
+        state.drifts[event.run, event.prompt] = event
         return
     prompt, rep, started = run._rep_started
     seen = (prompt, rep) == (event.prompt, event.rep)

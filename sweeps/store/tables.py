@@ -39,8 +39,18 @@ class Tables:
         """One row a run and prompt, in the order of the plan."""
         self._measure()
         items = [self._item(run, prompt) for run in self.state.runs for prompt in self._prompts(run)]
-        complete(items, self._asked())
+        complete(items, self._asked(), self._at_the_end())
         return frame([item.row for item in items], RUNS)
+
+    def _at_the_end(self) -> dict[tuple[str, str], float]:
+        """Decode rates of baselines measured once more."""
+        found = {}
+        for key, done in self.state.drifts.items():
+            run = self.state.runs[key[0]]
+            rate = measure(done, run.run, run.protocol.max_new_tokens, run.genai).tok_s
+            if rate is not None:
+                found[key] = rate
+        return found
 
     def _asked(self) -> dict[tuple[str, str], Agreement]:
         """What targets say of their own texts."""

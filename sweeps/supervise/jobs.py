@@ -8,8 +8,10 @@ from sweeps.plan.model import Plan, Run
 from sweeps.worker.job import Job, Todo
 
 
-def make_job(plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path) -> Job:
-    """The job that measures `todo` of a run."""
+def make_job(
+    plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path, *, drift: bool = False
+) -> Job:
+    """The job that measures `todo` of a run; `drift`: to see how far the machine drifted."""
     config, protocol = run.config, plan.protocol
     return Job(
         run=run.id,
@@ -31,5 +33,6 @@ def make_job(plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path) 
         max_new_tokens=protocol.max_new_tokens,
         ignore_eos=protocol.ignore_eos,
         prefix_caching=protocol.prefix_caching,
+        drift=drift,
         continuous_batching=run.path == "cb",
     )

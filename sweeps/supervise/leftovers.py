@@ -50,7 +50,9 @@ def recover(folder: SweepFolder) -> int:
     with JournalWriter(folder.journal) as writer:
         for path in files:
             for event in Spool(path).take()[1]:
-                whole = isinstance(event, Agreement) or (isinstance(event, RepDone) and not event.warmup)
+                whole = isinstance(event, Agreement) or (
+                    isinstance(event, RepDone) and not event.warmup and not event.drift
+                )
                 if not whole:
                     continue
                 rep = event.rep if isinstance(event, RepDone) else 0

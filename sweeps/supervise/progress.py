@@ -29,6 +29,8 @@ class Progress:
         self.attempts: Counter[str] = Counter()
         self.failed: dict[tuple[str, str], RunEnded] = {}
         """(run, prompt): the prompt is empty where the whole run failed."""
+        self.drifts: set[str] = set()
+        """Baselines that were measured once more at the end."""
         self.closed: set[str] = set()
         """Runs that were refused or skipped: not started again unless asked for."""
 
@@ -36,6 +38,8 @@ class Progress:
         """Take one event in."""
         if isinstance(event, SweepStarted):
             self._begin(event)
+        elif isinstance(event, RepDone) and event.drift:
+            self.drifts.add(event.run)
         elif isinstance(event, RepDone) and not event.warmup:
             key = (event.run, event.prompt)
             self.reps[key].add(event.rep)

@@ -22,6 +22,9 @@ from sweeps.supervise.probe import device_answers
 from sweeps.supervise.progress import Progress, read_progress, wanted_reps
 from sweeps.worker.job import Todo
 
+DRIFT_AFTER_S = 60.0
+"""A baseline that is younger at the end of the sweep needs no second look."""
+
 Verdict = Literal["done", "stopped", "interrupted"]
 
 
@@ -54,6 +57,8 @@ class Supervisor:
         self._owner = ownership.myself(folder.path)
         self._next_beat = 0.0
         self._dead_devices: set[str] = set()
+        self._ended_at: dict[str, float] = {}
+        """When each run of this session ended, monotonic seconds."""
         self.progress = Progress()
 
     def run(self) -> Result:
@@ -105,7 +110,24 @@ class Supervisor:
             cause = self._run(run, reps)
             if cause == "stop":
                 return "stopped"
-        return "done"
+        return "stopped" if self._drifted() == "stop" else "done"
+
+    def _drifted(self) -> Cause | None:
+        """Baselines of a grouped sweep once more, one rep on the first prompt: their rows were measured long
+        before the last ones. Interleaved passes need no such thing."""
+        wanted = {run.baseline for run in self._plan.runs}
+        for run in self._plan.runs if self._plan.protocol.order == "grouped" else ():
+            ended = self._ended_at.get(run.id)
+            if run.id not in wanted or ended is None or time.monotonic() - ended < DRIFT_AFTER_S:
+                continue
+            prompt = next((p for p in self._plan.prompts if self.progress.texts.get((run.id, p.name))), None)
+            if prompt is None or run.id in self.progress.drifts:
+                continue
+            todo = Todo(prompt.name, prompt.text, self._plan.protocol.warmup, [0])
+            cause = self._attempt(run, [todo], drift=True)[1]
+            if cause == "stop":
+                return cause
+        return None
 
     def _order(self) -> Iterator[tuple[Run, range | None]]:
         """Runs with the reps of one pass: all at once, or one a pass against drift."""
@@ -132,6 +154,7 @@ class Supervisor:
             if worked or self._plan.protocol.cooldown_s:
                 self._wait(self._plan.protocol.cooldown_s)
             ended, cause = self._attempt(run, todo)
+            self._ended_at[run.id] = time.monotonic()
             worked = True
             if cause in ("stop", "skip"):
                 self._requests.take_skip(run.id)
@@ -151,13 +174,13 @@ class Supervisor:
         if waiting and not any(texts.get((run.baseline or "", name)) for name in waiting):
             self._skip(run, "its baseline has no text to score")
 
-    def _attempt(self, run: Run, todo: list[Todo]) -> tuple[RunEnded, Cause]:
+    def _attempt(self, run: Run, todo: list[Todo], *, drift: bool = False) -> tuple[RunEnded, Cause]:
         number = self.progress.attempts[run.id] + 1
-        job = make_job(self._plan, run, number, todo, self._folder.spool)
+        job = make_job(self._plan, run, number, todo, self._folder.spool, drift=drift)
         limits = self._plan.protocol.limits_s
         attempt = Attempt(self._folder, job, limits, self._writer, self._requests, self._heard, self._beat)
         ended, cause = attempt.run()
-        if ended.status == "ok" and self.progress.missing(self._plan, run) == todo:
+        if ended.status == "ok" and not drift and self.progress.missing(self._plan, run) == todo:
             # Nothing came of an orderly end: never start the same thing again and again.
             raise RuntimeError(f"run {run.id} ended in order without measuring anything")
         return ended, cause

@@ -43,5 +43,7 @@ class Job(msgspec.Struct, frozen=True):
     max_new_tokens: int = 128
     ignore_eos: bool = True
     prefix_caching: bool = False
+    drift: bool = False
+    """The reps tell how far the machine has drifted; they count in no mean."""
     continuous_batching: bool = False
     """The run is meant for the paged-attention engine, which takes a scheduler configuration."""

@@ -50,6 +50,7 @@ class Measurer:
                 prompt=prompt,
                 rep=number,
                 warmup=warmup,
+                drift=self._job.drift and not warmup,
                 attempt=self._job.attempt,
                 call=self._calls,
                 wall_us=(end - start) // 1000,

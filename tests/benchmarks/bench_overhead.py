@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--watcher", choices=("app", "text", "none"), default="app")
     chosen = parser.parse_args()
     plan = build_plan(parse_sweep(SWEEP.format(reps=chosen.reps)), Path.cwd())
-    ratios = []
+    ratios: dict[str, list[float]] = {"median rep": [], "undisturbed rep": []}
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(chosen.pairs):
             sides: list[tuple[str, Callable[[], list[float]]]] = [
@@ -155,17 +155,27 @@ def main() -> None:
             ]
             if pair % 2:
                 sides.reverse()
-            rates = {name: statistics.median(measure()) for name, measure in sides}
-            ratios.append(rates["worker"] / rates["bare"])
+            rates = {name: measure() for name, measure in sides}
+            for name, of in (("median rep", statistics.median), ("undisturbed rep", undisturbed)):
+                ratios[name].append(of(rates["worker"]) / of(rates["bare"]))
             print(
-                f"pair {pair + 1}: bare {rates['bare']:.1f} tok/s, "
-                f"worker {rates['worker']:.1f}, ratio {ratios[-1]:.4f}"
+                f"pair {pair + 1}: bare {statistics.median(rates['bare']):.1f} tok/s, "
+                f"worker {statistics.median(rates['worker']):.1f}; ratio {ratios['median rep'][-1]:.4f}, "
+                f"undisturbed {ratios['undisturbed rep'][-1]:.4f}",
+                flush=True,
             )
-    ratios.sort()
-    print(
-        f"worker / bare with watcher={chosen.watcher}: median {statistics.median(ratios):.4f}, "
-        f"from {ratios[0]:.4f} to {ratios[-1]:.4f} over {len(ratios)} pairs of {chosen.reps} reps"
-    )
+    for name, found in ratios.items():
+        low, _, high = statistics.quantiles(found, n=4)
+        print(
+            f"worker / bare, {name}, watcher={chosen.watcher}: median {statistics.median(found):.4f}, "
+            f"quartiles {low:.4f} to {high:.4f}, all {min(found):.4f} to {max(found):.4f} "
+            f"over {len(found)} pairs of {chosen.reps} reps"
+        )
+
+
+def undisturbed(rates: list[float]) -> float:
+    """Mean of the fastest quarter: a neighbour on the machine only ever slows a rep down."""
+    return statistics.fmean(sorted(rates)[-max(len(rates) // 4, 1) :])
 
 
 if __name__ == "__main__":
