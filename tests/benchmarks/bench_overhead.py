@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +51,9 @@ draft = "draft-s"
 draft_device = "CPU"
 num_assistant_tokens = 3
 """
+
+SETTLE_S = 4.0
+"""A watcher is up and idle after this."""
 
 BARE = """
 import json, sys, time
@@ -95,6 +99,8 @@ def worker(plan: Plan, folder: Path, watcher: str) -> list[float]:
             rates.append(len(event.token_ids) / (event.wall_us / 1e6))
 
     stop = attach(watcher, folder, sweep.name)
+    if watcher != "none":
+        time.sleep(SETTLE_S)  # attaching costs once, watching is what is measured
     try:
         with MachineLock(sweep.path):
             Supervisor(sweep, plan, only=frozenset({run.id}), on_event=heard).run()
