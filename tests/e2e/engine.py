@@ -110,7 +110,7 @@ def counted(folder: SweepFolder) -> list[tuple[str, str, int]]:
     return [(e.run, e.prompt, e.rep) for e in events_of(folder, RepDone) if not e.warmup]
 
 
-def wait_for(what: Callable[[], E | None], timeout: float = 60.0) -> E:
+def wait_for(what: Callable[[], E | None], timeout: float = 180.0) -> E:
     """Poll until `what` gives something."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

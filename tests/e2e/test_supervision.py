@@ -30,7 +30,7 @@ from tests.e2e.engine import (
 pytestmark = [pytest.mark.models]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
-LONG = sweep_text(SPECULATIVE.format(device="CPU"), budget=1400, reps=4)
+LONG = sweep_text(SPECULATIVE.format(device="CPU"), budget=600, reps=3)
 
 
 def write(tmp_path: Path, text: str) -> str:
@@ -84,7 +84,7 @@ def test_killed_supervisor_loses_and_repeats_no_rep(tmp_path: Path, results: Pat
     assert reps[: len(before)] == before
     assert max(Counter(reps).values()) == 1
     per_run = Counter(run for run, _, _ in reps)
-    assert set(per_run.values()) == {4}
+    assert set(per_run.values()) == {3}
     again = specdec("run", sweep, "--headless", "--data", str(results))
     assert again.returncode == 0
     assert counted(folder) == reps

@@ -88,9 +88,9 @@ def test_it_waits_for_a_journal_and_follows_it(folder: SweepFolder, follow: Call
     posts.until(lambda update: update.state.verdict.word == "unknown")
     beat(folder.supervisor, myself(folder.path))
     append(folder, started(PLAN), *run_events("base", T))
-    update = posts.until(lambda update: update.state.runs_over == 1 and bool(update.state.results))
+    update = posts.until(lambda update: bool(update.state.results) and update.state.verdict.word == "running")
+    assert update.state.runs_over == 1
     assert [(row.run, row.tok_s) for row in update.state.results] == [("base", 50.0)]
-    assert update.state.verdict.word == "running"
     append(folder, SweepEnded(status="done"))
     assert posts.until(lambda update: update.state.verdict.word == "finished")
 
