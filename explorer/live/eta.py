@@ -44,6 +44,10 @@ class Paces:
         pool = self._exact.get(key) or self._near.get(_near(key))
         return median(pool) if pool else None
 
+    def of_any(self) -> float | None:
+        """Of all kinds alike: a guess for a kind that was not seen yet."""
+        return median(median(pool) for pool in self._exact.values()) if self._exact else None
+
 
 def _near(key: tuple[str | None, ...]) -> tuple[str | None, ...]:
     kind, _, target_device, _, draft_device = key
@@ -67,10 +71,17 @@ def run_progress(view: RunView, paces: Paces, now: float) -> Progress:
 
 
 def sweep_progress(runs: Iterable[RunView], paces: Paces, now: float) -> Progress:
-    """Counted units of the sweep; the time left is unknown until every run still to come has a like one."""
+    """Counted units of the sweep; the time left is rough until every run still to come has a like one."""
     wanted = [view for view in runs if view.word != "refused"]
     done = sum(view.todo if view.over else view.done for view in wanted)
     total = sum(view.todo for view in wanted)
-    etas = [run_progress(view, paces, now).eta_s for view in wanted if not view.over]
-    known = [eta for eta in etas if eta is not None]
-    return Progress(done, total, sum(known) if len(known) == len(etas) else None)
+    guess = paces.of_any()
+    left, rough = 0.0, False
+    for view in wanted:
+        eta = None if view.over else run_progress(view, paces, now).eta_s
+        if eta is None and not view.over:
+            if guess is None:
+                return Progress(done, total, None)
+            eta, rough = guess * (view.todo - view.done), True
+        left += eta or 0.0
+    return Progress(done, total, left, rough)

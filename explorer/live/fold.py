@@ -21,7 +21,6 @@ from explorer.live.state import (
     Result,
     RunView,
     RunWord,
-    Verdict,
 )
 from sweeps.events.types import (
     Agreement,
@@ -42,6 +41,7 @@ from sweeps.events.types import (
 from sweeps.measure.proposals import replay, rule_of
 from sweeps.plan.model import Plan, Run
 from sweeps.supervise.progress import wanted_reps
+from sweeps.supervise.state import Verdict
 
 MAX_RATES: Final = 200
 MAX_NOTES: Final = 200

@@ -8,27 +8,13 @@ import msgspec
 
 from explorer.live.text import Piece
 from sweeps.plan.model import Run
+from sweeps.supervise.state import Verdict
 
 RunWord = Literal[
     "queued", "running", "waiting", "ok", "failed", "refused", "skipped", "cancelled", "cut off"
 ]
 """Where a run stands. `waiting`: some reps are done and a later pass will do the rest; `cut off`: it was
 running when its supervisor died."""
-
-SweepWord = Literal["running", "finished", "stopped", "crashed", "unknown"]
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """Whether anybody works on the sweep, and what says so."""
-
-    word: SweepWord
-    evidence: str
-    pid: int | None = None
-
-    @property
-    def live(self) -> bool:
-        """More events may come."""
-        return self.word == "running"
 
 
 class Metrics(msgspec.Struct, frozen=True):
@@ -134,6 +120,8 @@ class Progress(msgspec.Struct, frozen=True):
     done: int = 0
     total: int = 0
     eta_s: float | None = None
+    rough: bool = False
+    """Guessed from runs of other kinds."""
 
     @property
     def fraction(self) -> float:

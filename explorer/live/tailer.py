@@ -15,13 +15,15 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.live import liveness, results, vocabulary
+from explorer.live import results, vocabulary
 from explorer.live.fold import Fold
 from explorer.live.replay import CHUNK, Timeline
-from explorer.live.state import LiveState, Result, Verdict
+from explorer.live.state import LiveState, Result
+from explorer.priority import step_back
 from sweeps.events.journal import JournalReader
 from sweeps.events.types import RunEnded
 from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.state import Verdict, look
 
 POST_S: Final = 0.25
 """Shortest time between two updates."""
@@ -107,6 +109,7 @@ class Tailer(threading.Thread):
 
     def run(self) -> None:
         """Read, judge, post, wait."""
+        step_back()
         while not self._stopping:
             self._read()
             self._look()
@@ -150,14 +153,14 @@ class Tailer(threading.Thread):
         if self._behind and self._fold.ended is None:  # The end may stand in what is not read yet.
             return
         self._looked = now
-        verdict = liveness.look(self._folder, self._fold.ended, time.time())
+        verdict = look(self._folder, self._fold.ended, time.time())
         if verdict.word == "crashed":
             # It may have written its end and left since the last read; a dead process writes no more.
             self._read()
             if self._behind:
                 self._looked = 0.0
                 return
-            verdict = liveness.look(self._folder, self._fold.ended, time.time())
+            verdict = look(self._folder, self._fold.ended, time.time())
         if verdict != self._verdict:
             self._verdict, self._dirty = verdict, True
 

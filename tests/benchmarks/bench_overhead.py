@@ -1,7 +1,11 @@
 """What measuring costs: tokens per second inside the worker, under a supervisor and with a watcher
-attached, against a bare `generate()` loop. Pairs in turn, so that a drifting machine cancels out.
+attached, against a bare `generate()` loop.
 
-    python tests/benchmarks/bench_overhead.py [--pairs 8] [--reps 12] [--watcher app|text|none]
+    python -m tests.benchmarks.bench_overhead [--pairs 120] [--watcher app|text|none]
+
+Both loops live side by side and take turns of about a second: while one computes, the other (the worker with
+its watcher) is stopped as a whole, so that a machine whose speed wanders within seconds moves both sides of
+a pair alike. Only calls that lie whole inside a turn count. POSIX only: it stops processes.
 
 Target: the median ratio is at least 0.98.
 """
@@ -9,6 +13,7 @@ Target: the median ratio is at least 0.98.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -17,15 +22,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import psutil
 
-from sweeps.events.types import RepDone
+from sweeps.events.types import RepDone, RunStarted
 from sweeps.plan.build import build_plan
 from sweeps.plan.model import Plan
 from sweeps.spec.load import parse_sweep
+from sweeps.supervise import control
 from sweeps.supervise.jobs import make_job
 from sweeps.supervise.owner import MachineLock
 from sweeps.supervise.prepare import prepare
@@ -35,14 +42,14 @@ from sweeps.worker.job import Todo
 SWEEP = """
 name = "overhead"
 [protocol]
-max_new_tokens = 128
+max_new_tokens = 256
 warmup = 2
-reps = {reps}
+reps = 5000
 [models]
 target = "demo:target"
 draft-s = "demo:draft-s"
 [prompts]
-fibonacci = {{ file = "demo:function" }}
+fibonacci = { file = "demo:function" }
 [[grid]]
 kind = "speculative"
 target = "target"
@@ -54,6 +61,7 @@ num_assistant_tokens = 3
 
 SETTLE_S = 4.0
 """A watcher is up and idle after this."""
+TURN_S = 1.4
 
 BARE = """
 import json, sys, time
@@ -66,59 +74,113 @@ pipeline = build(openvino_genai, job)
 config = configure(pipeline, job)
 todo = job.todo[0]
 inputs = encode_with(pipeline.get_tokenizer(), todo.text)
-rates = []
-for number in range(todo.warmup + len(todo.reps)):
-    start = time.perf_counter()
+while True:
+    begun, start = time.time(), time.perf_counter()
     result = pipeline.generate(inputs, config)
     wall = time.perf_counter() - start
-    if number >= todo.warmup:
-        rates.append(len(result.tokens[0]) / wall)
-print(json.dumps(rates))
+    print(json.dumps([begun, wall, len(result.tokens[0]) / wall]), flush=True)
 """
 
 
-def bare(plan: Plan, folder: Path) -> list[float]:
-    """Tokens per wall second of each rep of a plain loop in a process of its own, without a streamer."""
-    run = next(run for run in plan.runs if run.config.kind == "speculative")
-    prompt = plan.prompts[0]
-    todo = Todo(prompt.name, prompt.text, plan.protocol.warmup, list(range(plan.protocol.reps)))
-    job = folder / "bare.json"
-    job.write_bytes(msgspec.json.encode(make_job(plan, run, 1, [todo], folder)))
-    done = subprocess.run([sys.executable, "-c", BARE, str(job)], capture_output=True, text=True, check=True)
-    return [float(rate) for rate in json.loads(done.stdout.splitlines()[-1])]
+class Call(NamedTuple):
+    """One `generate()`."""
+
+    begun: float
+    """Unix seconds."""
+    wall_s: float
+    rate: float
+    """Tokens per second of wall time."""
+
+    def inside(self, since: float, until: float) -> bool:
+        """Whether it lies whole in a turn."""
+        return since <= self.begun and self.begun + self.wall_s <= until
 
 
-def worker(plan: Plan, folder: Path, watcher: str) -> list[float]:
-    """The same inside our worker, with the supervisor and a watcher running beside it."""
-    run = next(run for run in plan.runs if run.config.kind == "speculative")
-    sweep = prepare(folder, plan, "", fresh=True)
-    rates: list[float] = []
+class Bare:
+    """A plain loop in a process of its own, without a streamer."""
 
-    def heard(event: object) -> None:
-        if isinstance(event, RepDone) and not event.warmup:
-            rates.append(len(event.token_ids) / (event.wall_us / 1e6))
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        run = next(run for run in plan.runs if run.config.kind == "speculative")
+        prompt = plan.prompts[0]
+        todo = Todo(prompt.name, prompt.text, 0, [0])
+        job = folder / "bare.json"
+        job.write_bytes(msgspec.json.encode(make_job(plan, run, 1, [todo], folder)))
+        self.calls: list[Call] = []
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", BARE, str(job)], stdout=subprocess.PIPE, text=True
+        )
+        threading.Thread(target=self._hear, daemon=True).start()
+        self.processes = [psutil.Process(self._child.pid)]
 
-    stop = attach(watcher, folder, sweep.name)
-    if watcher != "none":
-        time.sleep(SETTLE_S)  # attaching costs once, watching is what is measured
-    try:
-        with MachineLock(sweep.path):
-            Supervisor(sweep, plan, only=frozenset({run.id}), on_event=heard).run()
-    finally:
-        stop()
-    return rates
+    def _hear(self) -> None:
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            self.calls.append(Call(*json.loads(line)))
+
+    def end(self) -> None:
+        """Kill it, stopped or not."""
+        self._child.kill()
 
 
-def attach(kind: str, results: Path, sweep: str) -> Callable[[], None]:
-    """Start a watcher of that kind; returns what ends it."""
+class Watched:
+    """The same loop in a worker under a supervisor (in a thread of ours), with a watcher beside it."""
+
+    def __init__(self, plan: Plan, folder: Path, watcher: str) -> None:
+        run = next(run for run in plan.runs if run.config.kind == "speculative")
+        self._sweep = prepare(folder, plan, "", fresh=True)
+        self.calls: list[Call] = []
+        self.processes: list[psutil.Process] = []
+        self._begun = 0.0
+
+        def heard(event: object) -> None:
+            if isinstance(event, RunStarted):
+                self.processes.append(psutil.Process(event.pid))
+            elif isinstance(event, RepDone) and not event.warmup:
+                wall = event.wall_us / 1e6
+                self.calls.append(Call(event.t - wall, wall, len(event.token_ids) / wall))
+
+        def supervise() -> None:
+            with MachineLock(self._sweep.path):
+                Supervisor(self._sweep, plan, only=frozenset({run.id}), on_event=heard).run()
+
+        self._watcher = attach(watcher, folder, self._sweep.name)
+        if self._watcher is not None:
+            self.processes.append(psutil.Process(self._watcher.pid))
+            time.sleep(SETTLE_S)
+        self._thread = threading.Thread(target=supervise)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask the supervisor to stop and wait for it."""
+        control.request(self._sweep.control, control.STOP)
+        self._thread.join(30)
+        if self._watcher is not None:
+            self._watcher.kill()
+
+
+def turn(side: Bare | Watched) -> float | None:
+    """Let one side compute for a turn; mean rate of the calls inside it."""
+    for process in side.processes:
+        process.resume()
+    since = time.time()
+    time.sleep(TURN_S)
+    until = time.time()
+    for process in side.processes:
+        process.suspend()
+    time.sleep(0.02)
+    inside = [call.rate for call in side.calls if call.inside(since, until)]
+    return statistics.fmean(inside) if inside else None
+
+
+def attach(kind: str, results: Path, sweep: str) -> subprocess.Popen[bytes] | None:
+    """Start a watcher of that kind."""
     if kind == "none":
-        return lambda: None
+        return None
     command = [sys.executable, "-m", "explorer", "--no-mouse", "watch", sweep, "--data", str(results)]
     if kind == "text":
-        child = subprocess.Popen(
+        return subprocess.Popen(
             [*command, "--headless"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        return child.kill
     import fcntl
     import pty
     import struct
@@ -140,48 +202,48 @@ def attach(kind: str, results: Path, sweep: str) -> Callable[[], None]:
             return
 
     threading.Thread(target=drain, daemon=True).start()
-    return child.kill
+    return child
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--reps", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=120)
     parser.add_argument("--watcher", choices=("app", "text", "none"), default="app")
     chosen = parser.parse_args()
-    plan = build_plan(parse_sweep(SWEEP.format(reps=chosen.reps)), Path.cwd())
-    ratios: dict[str, list[float]] = {"median rep": [], "undisturbed rep": []}
+    plan = build_plan(parse_sweep(SWEEP), Path.cwd())
+    ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        for pair in range(chosen.pairs):
-            sides: list[tuple[str, Callable[[], list[float]]]] = [
-                ("bare", lambda: bare(plan, Path(folder))),
-                ("worker", lambda: worker(plan, Path(folder), chosen.watcher)),
-            ]
-            if pair % 2:
-                sides.reverse()
-            rates = {name: measure() for name, measure in sides}
-            for name, of in (("median rep", statistics.median), ("undisturbed rep", undisturbed)):
-                ratios[name].append(of(rates["worker"]) / of(rates["bare"]))
-            print(
-                f"pair {pair + 1}: bare {statistics.median(rates['bare']):.1f} tok/s, "
-                f"worker {statistics.median(rates['worker']):.1f}; ratio {ratios['median rep'][-1]:.4f}, "
-                f"undisturbed {ratios['undisturbed rep'][-1]:.4f}",
-                flush=True,
-            )
-    for name, found in ratios.items():
-        low, _, high = statistics.quantiles(found, n=4)
-        print(
-            f"worker / bare, {name}, watcher={chosen.watcher}: median {statistics.median(found):.4f}, "
-            f"quartiles {low:.4f} to {high:.4f}, all {min(found):.4f} to {max(found):.4f} "
-            f"over {len(found)} pairs of {chosen.reps} reps"
-        )
-
-
-def undisturbed(rates: list[float]) -> float:
-    """Mean of the fastest quarter: a neighbour on the machine only ever slows a rep down."""
-    return statistics.fmean(sorted(rates)[-max(len(rates) // 4, 1) :])
+        bare, watched = Bare(plan, Path(folder)), Watched(plan, Path(folder), chosen.watcher)
+        try:
+            while not bare.calls or not watched.calls:
+                time.sleep(0.1)
+            for process in (*bare.processes, *watched.processes):
+                process.suspend()
+            for pair in range(chosen.pairs):
+                sides: list[Bare | Watched] = [bare, watched]
+                if pair % 2:
+                    sides.reverse()
+                rates = {type(side): turn(side) for side in sides}
+                ours, plain = rates[Watched], rates[Bare]
+                if ours is not None and plain is not None:
+                    ratios.append(ours / plain)
+        finally:
+            for process in (*bare.processes, *watched.processes):
+                with contextlib.suppress(psutil.Error):
+                    process.resume()
+            bare.end()
+            watched.end()
+    low, _, high = statistics.quantiles(ratios, n=4)
+    middle = statistics.median(ratios)
+    # The standard error of a median, from the quartiles (normal in the middle).
+    error = 1.2533 * (high - low) / 1.349 / len(ratios) ** 0.5
+    print(
+        f"worker / bare, watcher={chosen.watcher}: median {middle:.4f} (standard error {error:.4f}), "
+        f"quartiles {low:.4f} to {high:.4f}, all {min(ratios):.4f} to {max(ratios):.4f} "
+        f"over {len(ratios)} pairs of turns of {TURN_S} s"
+    )
 
 
 if __name__ == "__main__":

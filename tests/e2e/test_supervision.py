@@ -75,7 +75,7 @@ def test_killed_supervisor_loses_and_repeats_no_rep(tmp_path: Path, results: Pat
     supervisor.kill()
     supervisor.wait()
     wait_for(lambda: not psutil.pid_exists(worker) or psutil.Process(worker).status() == psutil.STATUS_ZOMBIE)
-    assert standing(folder).state == "crashed"
+    assert standing(folder).word == "crashed"
     with folder.journal.open("ab") as journal:
         journal.write(b'{"type":"rep_done","run":"half-writ')
     done = specdec("run", sweep, "--resume", "--headless", "--data", str(results))
@@ -133,7 +133,7 @@ def test_stop_skip_and_a_second_sweep(tmp_path: Path, results: Path) -> None:
     assert specdec("stop", "--data", str(results)).returncode == 0
     end = wait_for(lambda: events_of(folder, SweepEnded))
     assert end[-1].status == "stopped"
-    wait_for(lambda: standing(folder).state == "stopped")
+    wait_for(lambda: standing(folder).word == "stopped")
     assert specdec("stop", "--data", str(results)).returncode == 1
 
 

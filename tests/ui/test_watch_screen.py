@@ -12,13 +12,13 @@ from textual.pilot import Pilot
 
 from explorer.app import SpecdecApp
 from explorer.glyphs import UNICODE
-from explorer.live.state import Verdict
 from explorer.screens.watch import attach
 from explorer.screens.watch.dialogs import Ask, Details
 from explorer.widgets.run_list import RunList
 from explorer.widgets.token_tail import TokenTail
 from sweeps.events.writer import JournalWriter
 from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.state import Verdict
 from tests.ui.conftest import SIZES
 from tests.ui.snapshot import check, lines_of, text_of
 from tests.ui.watch_kit import (
@@ -124,6 +124,36 @@ async def test_narrow_panes_one_at_a_time(make_app: MakeApp, folder: SweepFolder
         await pilot.pause()
         await pilot.pause()
         check(app, f"watch/{pane}-80x24")
+
+
+async def test_between_two_full_draws_only_the_text_goes_on(
+    make_app: MakeApp, folder: SweepFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with make_app(place="watch").run_test(size=(120, 40)) as pilot:
+        app = await show(pilot, folder)
+        screen = screen_of(app)
+        drawn: list[int] = []
+        draw = screen._draw
+
+        def counted(anew: bool = False) -> None:
+            drawn.append(1)
+            draw(anew)
+
+        monkeypatch.setattr(screen, "_draw", counted)
+        monkeypatch.setattr("explorer.screens.watch.screen.FULL_S", 3600.0)
+        update = update_of(half_way())
+        for state, draws in (
+            (update.state, 0),
+            (msgspec.structs.replace(update.state, runs_over=9), 1),
+            (msgspec.structs.replace(update.state, runs_over=9), 1),
+            (msgspec.structs.replace(update.state, verdict=Verdict("finished", "the journal ends")), 2),
+            (msgspec.structs.replace(update.state, verdict=Verdict("finished", "the journal ends")), 3),
+        ):
+            feed(app, folder.path, msgspec.structs.replace(update, state=state))
+            await pilot.pause()
+            await pilot.pause()
+            assert len(drawn) == draws
+        assert "finished" in text_of(app)
 
 
 async def test_a_finished_sweep(make_app: MakeApp, folder: SweepFolder) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from explorer.app import SpecdecApp
 from explorer.live.fold import Fold
-from explorer.live.state import Result, Verdict
+from explorer.live.state import Result
 from explorer.live.tailer import Update
 from explorer.live.vocabulary import TokenBytes
 from explorer.screens.watch import attach
@@ -27,6 +27,7 @@ from sweeps.events.types import (
     Tokens,
 )
 from sweeps.plan.model import Finding
+from sweeps.supervise.state import Verdict
 from tests.unit.journal_kit import plain, plan, speculative, started
 
 T = 1_790_000_000.0

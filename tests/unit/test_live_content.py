@@ -38,6 +38,7 @@ def test_numbers_carry_units_and_the_unknown_is_no_number() -> None:
 
 def test_an_unknown_time_left_is_not_invented() -> None:
     assert content.progress_text(Progress(1, 4, None), "reps", ASCII, 4) == "1 of 4 reps #... 25 %, -- left"
+    assert content.progress_text(Progress(1, 4, 9, True), "reps", ASCII, 4).endswith(", ~9 s left")
     assert "left" not in content.progress_text(Progress(4, 4, 0.0), "reps", ASCII)
     assert "left" not in content.progress_text(Progress(1, 4, 9.0), "reps", ASCII, live=False)
 

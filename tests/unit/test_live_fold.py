@@ -13,7 +13,7 @@ from explorer.live import eta
 from explorer.live.fold import Fold
 from explorer.live.labels import label, one_target
 from explorer.live.replay import Timeline
-from explorer.live.state import LiveState, Metrics, Verdict
+from explorer.live.state import LiveState, Metrics
 from sweeps.events.types import (
     AnyEvent,
     Constructed,
@@ -29,6 +29,7 @@ from sweeps.events.types import (
 )
 from sweeps.events.writer import JournalWriter
 from sweeps.plan.model import Finding
+from sweeps.supervise.state import Verdict
 from tests.unit.journal_kit import BUDGET, plain, plan, speculative, started
 
 RUNNING = Verdict("running", "a test says so", 1)
@@ -247,9 +248,15 @@ def test_events_of_unknown_runs_and_a_broken_plan_are_survived() -> None:
 # -- how long it takes --------------------------------------------------------------------------------
 
 
-def test_eta_is_unknown_until_every_run_to_come_has_a_like_one() -> None:
+def test_eta_is_rough_until_every_run_to_come_has_a_like_one() -> None:
+    assert fold(started(plan(BASE, PAIR))).state(RUNNING, T).sweep_progress.eta_s is None
     first = fold(started(plan(BASE, PAIR)), *run_events("base", T, took=12.0)).state(RUNNING, T + 12)
-    assert first.sweep_progress.eta_s is None
+    assert first.sweep_progress.eta_s == pytest.approx(12.0), "at the pace of the only kind that was seen"
+    assert first.sweep_progress.rough
+    twice = fold(started(plan(BASE, plain("base2"))), *run_events("base", T, took=12.0)).state(
+        RUNNING, T + 12
+    )
+    assert not twice.sweep_progress.rough
 
 
 def test_eta_takes_the_median_of_like_runs_with_their_construction() -> None:

@@ -72,12 +72,12 @@ def follow(folder: SweepFolder) -> int:
             if events:
                 continue
             now = standing(folder)
-            if now.state != "running":
-                click.echo(f"{folder.name}: {now.state} ({now.evidence})", err=True)
+            if not now.live:
+                click.echo(f"{folder.name}: {now.word} ({now.evidence})", err=True)
                 break
             time.sleep(POLL_S)
     except KeyboardInterrupt:
         click.echo(f"\nLeft; the sweep goes on. Watch again: specdec watch {folder.name}", err=True)
         return 130
     print_results(folder)
-    return {"finished": 0, "stopped": 130}.get(now.state, 1)
+    return {"finished": 0, "stopped": 130}.get(now.word, 1)

@@ -45,7 +45,7 @@ def progress_text(progress: Progress, unit: str, glyphs: Glyphs, width: int = 10
     """`17 of 36 reps ████░░░░ 47 %, 3 min 20 s left`; nothing is said to be left when nobody works on it."""
     bar = glyphs.bar(progress.fraction, width)
     over = not live or progress.done >= progress.total > 0
-    left = "" if over else f", {duration(progress.eta_s)} left"
+    left = "" if over else f", {'~' if progress.rough else ''}{duration(progress.eta_s)} left"
     return f"{progress.done} of {progress.total} {unit} {bar} {100 * progress.fraction:.0f} %{left}"
 
 

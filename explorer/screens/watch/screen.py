@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,6 +29,9 @@ from sweeps.supervise.folder import SweepFolder
 
 LOWER = ("results", "log", "errors")
 """Panes that share one place, of which one is shown."""
+
+FULL_S = 0.45
+"""Between two draws of everything only the text goes on: numbers that change faster are not read."""
 
 NOTHING_S = 2.0
 """How often a screen without a sweep looks for one."""
@@ -87,6 +91,8 @@ class WatchScreen(AskingScreen):
         self._told: Path | None = None
         self._drawn_results: tuple[object, ...] = ()
         self._offered: tuple[object, ...] = ()
+        self._standing: tuple[object, ...] = ()
+        self._drawn = 0.0
 
     # -- widgets --------------------------------------------------------------------------------------
 
@@ -195,7 +201,26 @@ class WatchScreen(AskingScreen):
         self._newest = message.update
         if not self._paused or self._shown is None or message.update.replay != self._shown.replay:
             self._shown = message.update
-        self._draw()
+        if not self._only_text():
+            self._draw()
+
+    def _only_text(self) -> bool:
+        """Draw the streaming text alone, where nothing else has to be said at once."""
+        update, view = self._shown, self.selected
+        if update is None or view is None or not self.is_current or not self.is_mounted:
+            return False
+        if update.replay or not update.state.verdict.live:  # No later one may come.
+            self._standing = ()
+            return False
+        standing = (
+            update.state.verdict.word, update.state.current, update.state.runs_over, update.fault, view.id,
+            view.word, len(update.state.results), self._paused, self._note, update.reading is None,
+        )  # fmt: skip
+        if standing != self._standing or time.monotonic() - self._drawn >= FULL_S:
+            self._standing = standing
+            return False
+        self._draw_text(view)
+        return True
 
     @property
     def state(self) -> LiveState | None:
@@ -217,6 +242,7 @@ class WatchScreen(AskingScreen):
         update = self._shown
         if update is None or not self.is_current or not self.is_mounted:
             return
+        self._drawn = time.monotonic()
         state, glyphs, view = update.state, self.glyphs, self.selected
         standing = self.query_one(StatusLine)
         standing.show_lines(
@@ -249,13 +275,16 @@ class WatchScreen(AskingScreen):
         if not _in_sight(head):
             return
         head.show_lines(content.run_head(view, state, self.glyphs, head.size.width))
-        rep = view.rep if view else None
         rates = view.rates if view else ()
-        key = (view.id, rep.key) if view and rep else None
         spark = self.query_one(Spark)
         replay = self._shown is not None and self._shown.replay
         spark.show(rates, now=anew or replay or not (view and view.word == "running"))
-        self.query_one(TokenTail).show(key, rep.pieces if rep else ())
+        self._draw_text(view)
+
+    def _draw_text(self, view: RunView | None) -> None:
+        tail, rep = self.query_one(TokenTail), view.rep if view else None
+        if _in_sight(tail):
+            tail.show((view.id, rep.key) if view and rep else None, rep.pieces if rep else ())
 
     def _draw_lower(self, view: RunView | None, state: LiveState) -> None:
         pane = self.query_one(f"#{self._lower}", ScrollPane)

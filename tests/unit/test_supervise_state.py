@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from explorer.live.liveness import REMOTE_DEAD_S, STALE_S, judge, look
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.owner import Owner, beat, myself
+from sweeps.supervise.state import REMOTE_DEAD_S, STALE_S, judge, look
 
 NOW = 1_790_000_000.0
 OWNER = Owner(pid=4242, process_started=NOW - 100, host="laptop", folder="f", heartbeat=NOW - 1)
