@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from sweeps import paths
+from sweeps.supervise.conditions import throttle_count
 from sweeps.supervise.facts import PACKAGES, machine_facts, versions
 from sweeps.supervise.owner import Busy, MachineLock
 
@@ -129,10 +130,7 @@ def _processor() -> list[Check]:
             "" if value == "performance" else "`cpupower frequency-set -g performance` steadies the clock"
         )
         checks.append(Check(level, "governor", value, remedy))
-    throttled = 0
-    for path in Path("/sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count"):
-        with contextlib.suppress(OSError, ValueError):
-            throttled = max(throttled, int(path.read_text(encoding="ascii")))
+    throttled = throttle_count()
     if throttled:
         checks.append(Check("note", "throttling", f"{throttled} times", "let it cool (cooldown_s)"))
     return checks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
+from statistics import fmean, median
 from typing import Final
 
 NOISY_MAD: Final = 0.1
@@ -11,6 +11,17 @@ NOISY_MAD: Final = 0.1
 
 BUSY_CORES: Final = 0.5
 """Cores used by other processes from which a row says so."""
+
+CLOCK_OFF: Final = 0.15
+"""Relative difference of the processor's clock from which a row and its baseline are not alike."""
+
+
+def clock_off(ours: Sequence[float], base: Sequence[float]) -> float | None:
+    """How much faster the processor's clock was than in the baseline, where it matters; else None."""
+    if not ours or not base:
+        return None
+    off = fmean(ours) / fmean(base) - 1
+    return off if abs(off) > CLOCK_OFF else None
 
 
 def relative_mad(values: Sequence[float]) -> float | None:

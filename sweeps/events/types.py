@@ -148,6 +148,10 @@ class Sample(Event, tag="sample", frozen=True, kw_only=True):
     other_cpu: float = 0.0
     """Cores busy with other processes."""
     freq_mhz: float | None = None
+    """Clock of the fastest core."""
+    throttles: int = 0
+    """Thermal throttlings since the last sample, where the system tells."""
+    on_battery: bool = False
 
 
 class Agreement(Event, tag="agreement", frozen=True, kw_only=True):
@@ -180,6 +184,22 @@ class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
     """The same right after the key-value cache was cut: setting a state makes the next inference dearer."""
     trim_ms: list[float] = []
     """Times to cut the last tokens off the key-value cache again, as after a mismatched round."""
+
+
+class LoopTimes(Event, tag="loop_times", frozen=True, kw_only=True):
+    """How long target and draft take in turns, outside any pipeline, before a speculative run: the draft
+    finds its weights where the target's pass has left them. Milliseconds, in order."""
+
+    run: str
+    prompt: str
+    verify_ms: dict[str, list[float]]
+    """Width (as text, for JSON) -> the target's passes behind the draft's steps."""
+    again_ms: dict[str, list[float]]
+    """The same right behind another pass of the target."""
+    first_ms: dict[str, list[float]]
+    """Tokens that the draft first takes in ('1', or '2' after a round accepted whole) -> its first steps."""
+    later_ms: list[list[float]]
+    """The draft's second, third ... steps of one token."""
 
 
 class WorkerError(Event, tag="worker_error", frozen=True, kw_only=True):
@@ -237,6 +257,7 @@ AnyEvent = (
     | Sample
     | Agreement
     | VerifyWidths
+    | LoopTimes
     | WorkerError
     | RunEnded
     | Log

@@ -10,6 +10,7 @@ from typing import Final
 
 from sweeps.compare.divergence import compare, describe, letters
 from sweeps.compare.near_tie import near_tie
+from sweeps.compare.noise import clock_off
 from sweeps.compare.speedup import Ratio, Side, identity_rate, paired_ratio, ratio, unlike
 from sweeps.events.types import Agreement
 from sweeps.measure.guards import check_identity, fired, reason_of, spoiled
@@ -93,17 +94,25 @@ def _speedups(item: Measured, base: Measured | None, default: Measured | None) -
         if base.row["noisy"] and not row["noisy"]:
             row["noisy"] = True
             row["notes"] = _joined(row["notes"], "noisy: its baseline is")
+        off = clock_off(_clocks(item), _clocks(base))
+        if off is not None:
+            row["noisy"] = True
+            row["notes"] = _joined(row["notes"], f"noisy: the clock was {off:+.0%} off the baseline's")
         if found.paired and found.lo is not None:
             row["notes"] = _joined(row["notes"], "speed-up interval from pairs of passes")
     if default is not None and not _refusal(item, default, same_path=False):
         row["speedup_default"] = _ratio(item, default).value
-    off = check_identity(row.get("speedup"), row.get("identity_speedup"))
-    if off:
+    problems = check_identity(row.get("speedup"), row.get("identity_speedup"))
+    if problems:
         row["status"] = "metric_suspect" if row["status"] == "ok" else row["status"]
-        row["reason"] = _joined(row["reason"], reason_of(off))
+        row["reason"] = _joined(row["reason"], reason_of(problems))
     for column in spoiled(fired(row["reason"])):
         if column in row:
             row[column] = None
+
+
+def _clocks(item: Measured) -> list[float]:
+    return [rep.freq_mhz for rep, _ in item.reps if rep.freq_mhz]
 
 
 def _refusal(item: Measured, base: Measured | None, same_path: bool) -> str:

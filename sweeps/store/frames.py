@@ -20,7 +20,7 @@ from sweeps.store.predicted import with_predictions
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column, empty
 from sweeps.store.tables import JOURNAL, Tables
 
-FORMAT: Final = "1"
+FORMAT: Final = "2"
 """Goes up when the same journal would give other tables."""
 
 GONE_AFTER_S: Final = 30.0

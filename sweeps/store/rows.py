@@ -65,6 +65,8 @@ def rep_row(names: Row, state: RunState, rep: Rep, metrics: RepMetrics) -> Row:
         "finish": metrics.finish or None,
         "token_ids": done.token_ids,
         "other_cpu": rep.other_cpu,
+        "freq_mhz": rep.freq_mhz,
+        "throttles": rep.throttles,
         "started": iso(rep.started),
         "prompt_tokens": state.prompt_tokens.get(done.prompt),
         "max_new_tokens": state.protocol.max_new_tokens,
@@ -134,6 +136,8 @@ def run_row(
     row |= measured(state.run.config.kind, [metrics for _, metrics in reps])
     if status == "ok" and row["rep_status"] not in (None, "ok"):
         row["status"], row["reason"] = row["rep_status"], row["rep_reason"]
+    if any(rep.throttles for rep, _ in reps):
+        row["noisy"] = True
     row["repeatable"] = repeatable([rep.done.token_ids for rep, _ in reps])
     row["started"] = iso(min(rep.started for rep, _ in reps)) if reps else None
     row["notes"] = "; ".join(_notes(sweep_state, state, prompt, path, reps)) or None
@@ -224,6 +228,11 @@ def _notes(
     busy = [rep.other_cpu for rep, _ in reps if rep.other_cpu is not None]
     if busy and fmean(busy) > BUSY_CORES:
         notes.append(f"other processes used {fmean(busy):.1f} cores")
+    throttles = sum(rep.throttles for rep, _ in reps)
+    if throttles:
+        notes.append(f"noisy: the processor was throttled {throttles} times")
+    if any(rep.on_battery for rep, _ in reps):
+        notes.append("on battery: clocks may be held down")
     agreement = sweep_state.agreements.get((state.run.id, prompt))
     if agreement is not None and agreement.bits:
         share = agreement.bits.count("1") / len(agreement.bits)

@@ -122,6 +122,8 @@ REPS: Final[dict[str, Column]] = {
     "finish": Column(pl.String, "length, stop_token, context_full or cancelled"),
     "token_ids": Column(pl.List(pl.Int32), "the text"),
     "other_cpu": Column(pl.Float64, "cores that other processes used meanwhile"),
+    "freq_mhz": Column(pl.Float64, "clock of the fastest core meanwhile, MHz"),
+    "throttles": Column(pl.Int64, "thermal throttlings of the processor meanwhile"),
     "started": Column(pl.String, "ISO 8601, UTC"),
     "prompt_tokens": Column(pl.Int64, "tokens of the prompt"),
     "max_new_tokens": Column(pl.Int64, "the budget"),

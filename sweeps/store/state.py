@@ -15,6 +15,7 @@ from sweeps.events.types import (
     AnyEvent,
     Constructed,
     Log,
+    LoopTimes,
     Phase,
     PhaseBegan,
     PromptEncoded,
@@ -51,6 +52,11 @@ class Rep(NamedTuple):
     """Unix seconds."""
     other_cpu: float | None
     """Cores that other processes used meanwhile, mean of the samples; None without a sample."""
+    freq_mhz: float | None = None
+    """Clock of the fastest core, mean of the samples."""
+    throttles: int = 0
+    """Thermal throttlings meanwhile."""
+    on_battery: bool = False
 
 
 @dataclass
@@ -85,7 +91,7 @@ class RunState:
     tail: list[str] = field(default_factory=list)
     """Last lines of stderr of the last process that failed."""
     _rep_started: tuple[str, int, float] = ("", 0, 0.0)
-    _other_cpu: list[float] = field(default_factory=list)
+    _samples: list[Sample] = field(default_factory=list)
 
 
 @dataclass
@@ -113,6 +119,8 @@ class SweepState:
     """Prompt -> hash of the text that it had last, in whichever plan."""
     widths: dict[str, VerifyWidths] = field(default_factory=dict)
     """Run -> what the target's verify costs by its width, timed apart."""
+    loops: dict[str, LoopTimes] = field(default_factory=dict)
+    """Run -> what target and draft cost in turns, timed apart."""
     logs: list[Log] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What could not be understood, e.g. a plan of a newer version."""
@@ -251,6 +259,7 @@ RunEvent = (
     | Sample
     | Agreement
     | VerifyWidths
+    | LoopTimes
     | WorkerError
     | RunEnded
 )
@@ -275,16 +284,18 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
         case RepStarted():
             run.prompt, run.rep, run.warmup = event.prompt, event.rep, event.warmup
             run.failures.pop(event.prompt, None)
-            run._rep_started, run._other_cpu = (event.prompt, event.rep, event.t), []
+            run._rep_started, run._samples = (event.prompt, event.rep, event.t), []
         case RepDone():
             _keep_rep(state, run, event)
         case Sample():
             run.peak_rss_mb = max(run.peak_rss_mb, event.rss_mb)
-            run._other_cpu.append(event.other_cpu)
+            run._samples.append(event)
         case Agreement():
             state.agreements[event.run, event.prompt] = event
         case VerifyWidths():
             state.widths[event.run] = event
+        case LoopTimes():
+            state.loops[event.run] = event
         case WorkerError():
             run.reason = event.error
             if event.prompt:
@@ -301,10 +312,17 @@ def _keep_rep(state: SweepState, run: RunState, event: RepDone) -> None:
         return
     prompt, rep, started = run._rep_started
     seen = (prompt, rep) == (event.prompt, event.rep)
-    other = fmean(run._other_cpu) if seen and run._other_cpu else None
-    # Recovered from what a killed supervisor left, a rep may stand without its start.
-    started = started if seen else event.t - event.wall_us / 1e6
-    state.reps[event.run, event.prompt, event.rep] = Rep(event, started, other)
+    samples = run._samples if seen else []
+    clocks = [sample.freq_mhz for sample in samples if sample.freq_mhz]
+    state.reps[event.run, event.prompt, event.rep] = Rep(
+        event,
+        # Recovered from what a killed supervisor left, a rep may stand without its start.
+        started=started if seen else event.t - event.wall_us / 1e6,
+        other_cpu=fmean(sample.other_cpu for sample in samples) if samples else None,
+        freq_mhz=fmean(clocks) if clocks else None,
+        throttles=sum(sample.throttles for sample in samples),
+        on_battery=any(sample.on_battery for sample in samples),
+    )
 
 
 def _end(run: RunState, event: RunEnded) -> None:

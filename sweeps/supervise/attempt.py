@@ -199,6 +199,8 @@ class Attempt:
                 cpu=round(usage.cpu, 2),
                 other_cpu=round(usage.other_cpu, 2),
                 freq_mhz=usage.freq_mhz,
+                throttles=usage.throttles,
+                on_battery=usage.on_battery,
             )
         )
 

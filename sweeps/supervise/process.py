@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from sweeps.supervise.conditions import conditions
+
 _PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 
 
@@ -41,6 +43,8 @@ class Usage(NamedTuple):
     cpu: float
     other_cpu: float
     freq_mhz: float | None
+    throttles: int
+    on_battery: bool
 
 
 class WorkerProcess:
@@ -63,6 +67,7 @@ class WorkerProcess:
         self._process = psutil.Process(self.pid)
         self._own = psutil.Process()
         self._at = time.monotonic()
+        self._throttles = conditions().throttles
         self._tree_s = 0.0
         self._busy_s, self._own_s = self._machine_busy(), self._cpu_s(self._own)
 
@@ -86,7 +91,9 @@ class WorkerProcess:
         cpu = max(tree_s - self._tree_s, 0.0) / passed
         other = (busy_s - self._busy_s - (tree_s - self._tree_s) - (own_s - self._own_s)) / passed
         self._at, self._tree_s, self._busy_s, self._own_s = now, tree_s, busy_s, own_s
-        return Usage(rss / 2**20, cpu, max(other, 0.0), self._frequency())
+        found = conditions()
+        throttles, self._throttles = found.throttles - self._throttles, found.throttles
+        return Usage(rss / 2**20, cpu, max(other, 0.0), found.freq_mhz, max(throttles, 0), found.on_battery)
 
     def end(self, patience_s: float = 1.0) -> int:
         """End the whole tree: first by closing its stdin, then by force. Returns the exit status."""
@@ -118,13 +125,6 @@ class WorkerProcess:
         times = self._psutil.cpu_times()
         idle = times.idle + getattr(times, "iowait", 0.0)
         return float(sum(times) - idle - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0))
-
-    def _frequency(self) -> float | None:
-        try:
-            frequency = self._psutil.cpu_freq()
-        except (OSError, NotImplementedError, AttributeError):
-            return None
-        return float(frequency.current) if frequency and frequency.current else None
 
 
 def oom_kills() -> int:

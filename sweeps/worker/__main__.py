@@ -108,7 +108,20 @@ class Worker:
             self.channel.send(scorer.score(todo))
         if scorer.scores_itself and self.job.todo:
             self.channel.send(scorer.widths(self.job.todo[0], lambda: self.begin("decode")))
+        elif self.job.todo and "NPU" not in (self.job.target_device, self.job.draft_device):
+            self._loop(genai)
         self.begin("idle")
+
+    def _loop(self, genai: Any) -> None:
+        """What is scored is scored: a model that the probe cannot load costs the probe alone."""
+        from sweeps.worker.loop import LoopTimer
+
+        self.begin("construct")
+        try:
+            timer = LoopTimer(genai, self.job)
+            self.channel.send(timer.time(self.job.todo[0], lambda: self.begin("decode")))
+        except Exception as error:  # whatever the native library raises
+            print(f"no loop times: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
 
     def _import(self) -> tuple[Any, float]:
         self.begin("import")

@@ -23,6 +23,26 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17)
 WIDTH_REPS = 12
 
 
+class Reader:
+    """A stateful model outside of any engine: takes in tokens, gives logits."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.request = compiled.create_infer_request()
+        self._inputs = {name for port in compiled.inputs for name in port.names}
+
+    def feed(self, ids: Any, past: int) -> Any:
+        """Logits (positions, vocabulary) of `ids` behind `past` tokens of cache."""
+        count = ids.shape[0]
+        feeds = {
+            "input_ids": ids[None, :],
+            "attention_mask": np.ones((1, past + count), dtype=np.int64),
+            "position_ids": np.arange(past, past + count, dtype=np.int64)[None, :],
+            "beam_idx": np.zeros(1, dtype=np.int32),
+        }
+        result = self.request.infer({name: value for name, value in feeds.items() if name in self._inputs})
+        return np.asarray(result[0])[0]
+
+
 class Scorer:
     """The scoring model, compiled for whole sequences, with the target's tokenizer for the prompt."""
 
@@ -38,15 +58,13 @@ class Scorer:
         # In full precision: over a long sequence the default one rounds otherwise than token by token, and
         # agrees less with what rounds then do.
         exact = {**job.draft_properties, "INFERENCE_PRECISION_HINT": "f32"}
-        compiled = core.compile_model(str(model), device, exact)
-        self._request = compiled.create_infer_request()
-        self._inputs = {name for port in compiled.inputs for name in port.names}
+        self._model = Reader(core.compile_model(str(model), device, exact))
         self.scores_itself = job.draft_dir in (None, job.target_dir)
         # Times are those of the precision that the pipelines use.
         self._timed = (
-            core.compile_model(str(model), device, job.draft_properties).create_infer_request()
+            Reader(core.compile_model(str(model), device, job.draft_properties))
             if self.scores_itself
-            else self._request
+            else self._model
         )
 
     def score(self, todo: Todo) -> Agreement:
@@ -56,8 +74,8 @@ class Scorer:
         text = np.asarray(todo.token_ids, dtype=np.int64)
         # The last token of the text predicts nothing that is judged.
         ids = np.concatenate([prompt[0], text[:-1]])
-        self._request.reset_state()
-        logits = self._feed(self._request, ids, 0)[prompt.shape[1] - 1 :]
+        self._model.request.reset_state()
+        logits = self._model.feed(ids, 0)[prompt.shape[1] - 1 :]
         if logits.shape[0] != text.shape[0]:
             raise RuntimeError(
                 f"the model gives logits for {logits.shape[0]} of {text.shape[0]} positions: "
@@ -89,8 +107,8 @@ class Scorer:
         ids = np.concatenate([prompt[0], np.asarray(todo.token_ids, dtype=np.int64)])
         ids = np.concatenate([ids, np.resize(ids, 2 * max(WIDTHS))])
         past = ids.shape[0] - 2 * max(WIDTHS) - len(todo.token_ids) // 2
-        self._timed.reset_state()
-        self._feed(self._timed, ids[:past], 0)
+        self._timed.request.reset_state()
+        self._timed.feed(ids[:past], 0)
         plain: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trimmed: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
         trims = []
@@ -98,9 +116,9 @@ class Scorer:
             alive()
             for width in WIDTHS:
                 clock = [perf_counter()]
-                self._feed(self._timed, ids[past : past + width], past)
+                self._timed.feed(ids[past : past + width], past)
                 clock.append(perf_counter())
-                self._feed(self._timed, ids[past + width : past + 2 * width], past + width)
+                self._timed.feed(ids[past + width : past + 2 * width], past + width)
                 clock.append(perf_counter())
                 self._trim(2 * width)
                 clock.append(perf_counter())
@@ -111,20 +129,8 @@ class Scorer:
                     trims.append(trim)
         return VerifyWidths(run=self._run, prompt=todo.prompt, ms=plain, after_trim_ms=trimmed, trim_ms=trims)
 
-    def _feed(self, request: Any, ids: Any, past: int) -> Any:
-        """Logits (positions, vocabulary) of `ids` behind `past` tokens of cache."""
-        count = ids.shape[0]
-        feeds = {
-            "input_ids": ids[None, :],
-            "attention_mask": np.ones((1, past + count), dtype=np.int64),
-            "position_ids": np.arange(past, past + count, dtype=np.int64)[None, :],
-            "beam_idx": np.zeros(1, dtype=np.int32),
-        }
-        result = request.infer({name: value for name, value in feeds.items() if name in self._inputs})
-        return np.asarray(result[0])[0]
-
     def _trim(self, count: int) -> None:
         """Cut the last `count` tokens off the cache: states are [batch, heads, tokens, size]."""
-        for state in self._timed.query_state():
+        for state in self._timed.request.query_state():
             kept = state.state.data
             state.state = self._tensor(np.ascontiguousarray(kept[:, :, : kept.shape[2] - count]))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from sweeps.events.types import Agreement, Event, RepStarted, RunEnded, RunStarted, Sample, SweepEnded
+from sweeps.plan.model import Run
 from sweeps.store import frames
 from sweeps.store.frames import load_reps, load_rounds, load_runs, rebuild, write_parquet
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column
@@ -147,6 +148,41 @@ def test_interleaved_passes_are_paired(results: Path) -> None:
     assert cb["status"] == "ok"
     assert cb["speedup_lo"] == pytest.approx(cb["speedup"])
     assert "pairs of passes" in str(cb["notes"])
+
+
+def under(run: Run, ms: float, **conditions: object) -> list[Event]:
+    """A run whose every rep has one sample of the processor's conditions."""
+    events: list[Event] = []
+    for number in range(3):
+        sample = Sample(run=run.id, rss_mb=500.0, cpu=2.0, **conditions)  # type: ignore[arg-type]
+        done = kit.rep(run, number, ms=ms)
+        started = RepStarted(t=done.t, run=run.id, prompt=done.prompt, rep=number)
+        events += [started, sample, done]
+    return [*kit.whole_run(run, [])[:-1], *events, kit.whole_run(run, [])[-1]]
+
+
+def test_a_throttled_row_is_noisy_and_says_so(results: Path) -> None:
+    events = [kit.started(kit.plan(BASE, CB)), *under(BASE, 10), *under(CB, 15, throttles=2)]
+    folder = kit.write(results, events)
+    base, cb = runs_of(folder)["base"], runs_of(folder)["cb3"]
+    assert (base["noisy"], cb["noisy"]) == (False, True)
+    assert "the processor was throttled 6 times" in str(cb["notes"])
+    assert frames.load_folder(folder).reps.filter(run="cb3")["throttles"].to_list() == [2, 2, 2]
+
+
+def test_a_clock_unlike_the_baselines_makes_a_row_noisy(results: Path) -> None:
+    for clock, noisy in ((3000.0, False), (2800.0, False), (2000.0, True)):
+        events = [kit.started(kit.plan(BASE, CB)), *under(BASE, 10, freq_mhz=3000.0)]
+        folder = kit.write(results / str(clock), [*events, *under(CB, 15, freq_mhz=clock)])
+        cb = runs_of(folder)["cb3"]
+        assert cb["noisy"] is noisy
+        assert ("the clock was -33% off the baseline's" in str(cb["notes"])) is noisy
+        assert frames.load_folder(folder).reps.filter(run="cb3")["freq_mhz"].to_list() == [clock] * 3
+
+
+def test_a_row_measured_on_battery_says_so(results: Path) -> None:
+    events = [kit.started(kit.plan(BASE, CB)), *under(BASE, 10), *under(CB, 15, on_battery=True)]
+    assert "on battery" in str(runs_of(kit.write(results, events))["cb3"]["notes"])
 
 
 def test_a_suspect_rep_withholds_the_number_in_every_table(results: Path) -> None:

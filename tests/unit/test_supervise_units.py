@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import psutil
 import pytest
 
 from sweeps.events.types import RepDone, RunEnded, RunStarted, SweepStarted
 from sweeps.plan.model import Config, Plan, Prompt, Run
 from sweeps.spec.model import Protocol
+from sweeps.supervise import conditions
 from sweeps.supervise.folder import SweepFolder, find_folders, new_folder, slug
 from sweeps.supervise.leftovers import started_and_not_ended
 from sweeps.supervise.owner import Busy, MachineLock
@@ -96,3 +99,32 @@ def test_a_folder_knows_its_places(tmp_path: Path) -> None:
     folder = SweepFolder(tmp_path / "s")
     assert folder.stderr("abc").parent.name == "stderr"
     assert folder.journal.parent == folder.plan.parent == folder.path
+
+
+def test_throttlings_are_those_of_the_most_throttled_core(tmp_path: Path) -> None:
+    assert conditions.throttle_count(tmp_path) == 0
+    for core, count in (("cpu0", "3\n"), ("cpu1", "11\n"), ("cpu2", "not a number\n")):
+        folder = tmp_path / core / "thermal_throttle"
+        folder.mkdir(parents=True)
+        (folder / "core_throttle_count").write_text(count)
+    assert conditions.throttle_count(tmp_path) == 11
+
+
+class _Core(NamedTuple):
+    current: float
+
+
+class _Battery(NamedTuple):
+    power_plugged: bool | None
+    percent: float = 50.0
+
+
+def test_conditions_are_read_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu=False: [_Core(800.0), _Core(4200.0)])
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: _Battery(False), raising=False)
+    found = conditions.conditions()
+    assert (found.freq_mhz, found.on_battery) == (4200.0, True)
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu=False: [])
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: _Battery(None), raising=False)
+    found = conditions.conditions()
+    assert (found.freq_mhz, found.on_battery) == (None, False)
