@@ -13,13 +13,16 @@ in a few counts - rounds, proposals, whole rounds, refused rounds, rounds by wid
     speed-up = (budget - 1) T / time of all rounds,    T = the target alone per token, on the same path.
 
 Counts (`evidence`), best first: by replay of the agreement string (`agreement`: under greedy decoding a
-proposal is only ever judged after a true prefix, so one bit a position decides every NAT); by replay of the
+proposal is only ever judged after a true prefix, so one bit a position decides every NAT, but for near ties,
+which rounding decides and which are expected, not replayed; on the NPU's code path less what a draft loses
+after refused proposals, `rollback`); by replay of the
 n-gram search for prompt lookup (`lookup`); by acceptance by place in the round; by one alpha. Chance is
 exact for finite budgets (`chance`): the state (tokens remaining, k) is carried forward, so the stateful
 rule's start at its seed, its drift and the cut rounds at the end are in it.
 
 Terms (`terms`): robust Bayesian regressions on the rounds, with standard errors; for a pair that was not
-run, lent by its neighbours (`calibrate`). An interval (`predict`) adds up what is not known: terms,
+run, lent by its neighbours (`calibrate`) and by probes outside the engine (`probes`: verify by width, the
+draft's first steps behind a pass of its target). An interval (`predict`) adds up what is not known: terms,
 acceptance, measurement, model. `validate` predicts measured rows from others, beside the published formulas.
 
 Sources: Leviathan et al. 2023 (arXiv 2211.17192) for tau and the speed-up at a fixed k; SmartSpec/TurboSpec

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from sweeps.compare.student import t_quantile
 from sweeps.costmodel.terms import LOOKUP, Key
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Case:
     """Leading tokens that its text shares with the baseline's."""
     emulated: bool
     max_ngram: int | None
+    draft_prefill_ms: float | None = None
+    """The draft standing alone on the prompt, to its first token."""
 
     @property
     def shares_device(self) -> bool:
@@ -72,7 +75,7 @@ def cases(runs: pl.DataFrame) -> list[Case]:
         & pl.col("path").is_in(list(BASELINE_PATH))
         & pl.col("assistant_confidence_threshold").is_null()
     ).to_dicts()
-    alone = draft_alone(runs)
+    alone, prefill = draft_alone(runs), draft_prefill(runs)
     out = []
     for row in rows:
         lookup = row["kind"] == "prompt-lookup"
@@ -103,6 +106,7 @@ def cases(runs: pl.DataFrame) -> list[Case]:
                 same_prefix=row["same_prefix_tokens"],
                 emulated=bool(row["emulated"]),
                 max_ngram=row["max_ngram_size"],
+                draft_prefill_ms=prefill.get((row["draft"], row["draft_device"], row["prompt"])),
             )
         )
     return out
@@ -118,12 +122,14 @@ def planned(
     *,
     emulated: bool = False,
     max_ngram: int | None = None,
+    draft_prefill_ms: float | None = None,
 ) -> Case:
     """A row that is not run yet, to be predicted: its speed-up is nan, and nothing may learn from it.
 
     Args:
         target_ms: T of the baseline of the key's path (`target_alone`).
         draft_alone_ms: the draft standing alone on its device (`draft_alone`).
+        draft_prefill_ms: the same to its first token (`draft_prefill`).
     """
     return Case(
         sweep="",
@@ -144,13 +150,15 @@ def planned(
         same_prefix=None,
         emulated=emulated,
         max_ngram=max_ngram,
+        draft_prefill_ms=draft_prefill_ms,
     )
 
 
 def _noise(row: dict[str, Any]) -> float:
     low, high, value = row["speedup_lo"], row["speedup_hi"], row["speedup"]
     if low is not None and high is not None and value:
-        return abs(float(high) - float(low)) / (2 * 1.96 * float(value))
+        quantile = t_quantile(max(int(row["reps"] or 0) - 1, 1), 0.95)
+        return abs(float(high) - float(low)) / (2 * quantile * float(value))
     if row["tok_s_sd"] is not None and row["reps"]:
         return float(row["tok_s_sd"]) / float(row["tok_s"]) / math.sqrt(float(row["reps"]))
     return 0.0
@@ -173,6 +181,19 @@ def draft_alone(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
         for model, device, ms in part.agg((1000.0 / pl.col("tok_s")).median().alias("ms")).iter_rows():
             out[model, device] = ms
     return out
+
+
+def draft_prefill(runs: pl.DataFrame) -> dict[tuple[str, str, str], float]:
+    """(model, device, prompt) -> milliseconds to the first token of the model standing alone."""
+    import polars as pl
+
+    plain = runs.filter(
+        (pl.col("kind") == "plain") & (pl.col("status") == "ok") & pl.col("ttft_ms").is_not_null()
+    ).group_by("target", "target_device", "prompt")
+    return {
+        (model, device, prompt): ms
+        for model, device, prompt, ms in plain.agg(pl.col("ttft_ms").median()).iter_rows()
+    }
 
 
 def target_alone(runs: pl.DataFrame, target: str, device: str, path: str) -> dict[str, tuple[float, float]]:

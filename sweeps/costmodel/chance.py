@@ -34,7 +34,8 @@ class Profile:
     full: Floats
     """Rounds (of at least one proposal) that were accepted whole."""
     caught_up: Floats
-    """Those of them with a round of proposals behind them, in which the draft has a token to catch up."""
+    """Those of them with a round of proposals behind them, in which the draft has a token to catch up. On cb
+    the dear thing is the change between steps of one token and of two, and at NAT 1 there is none."""
     by_width: Floats
     """[B, K + 1]: rounds that proposed 0, 1, ... K tokens."""
     tokens: int
@@ -81,7 +82,7 @@ def counted(rounds: Rounds, rule: Rule, nat: int, budget: int) -> Profile:
     caught = sum(
         1
         for c, m, after in zip(rounds.proposals, rounds.accepted, rounds.proposals[1:], strict=False)
-        if after and 0 < c == m
+        if after and 0 < c == m and not _always_two(rule, nat)
     )
     tokens = sum(rounds.bursts) if rounds.bursts else max(budget - 1, 0)
     return Profile(
@@ -91,6 +92,11 @@ def counted(rounds: Rounds, rule: Rule, nat: int, budget: int) -> Profile:
         by_width,
         tokens,
     )
+
+
+def _always_two(rule: Rule, nat: int) -> bool:
+    """Whether the draft never steps by one token between rounds that are accepted whole."""
+    return rule == "cb" and nat == 1
 
 
 def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
@@ -130,7 +136,7 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
             if c:
                 reach[n - c + width : n + width, nat][::-1] += refuse[:c] * here[nat]
                 full += survive[c] * here[nat]
-                if n - 1 - c >= 2:
+                if n - 1 - c >= 2 and not _always_two(rule, nat):
                     caught += survive[c] * here[nat]
             reach[n - 1 - c + width, nat] += survive[c] * here[nat]
             continue
@@ -223,7 +229,8 @@ def accept_matrix(bits: str, budget: int, width: int, by_place: Floats) -> Float
     """[1, budget, width] for `expected`: the string where it is seen, a chance by place where it is not.
 
     Args:
-        bits: '1', '0', anything else is unseen; positions beyond the end are unseen.
+        bits: '1', '0', 'a' to 'k' for chances of 0 to 1 in tenths (`agreement.TIES`), anything else is
+            unseen; positions beyond the end are unseen.
         by_place: [any length >= 1] conditional acceptance by place in the round; the last goes on.
     """
     text = bits[:budget].ljust(budget + width, "?")
@@ -231,7 +238,9 @@ def accept_matrix(bits: str, budget: int, width: int, by_place: Floats) -> Float
     at = np.arange(budget)[:, None] + np.arange(width)[None, :]
     chance = by_place[np.minimum(np.arange(width), len(by_place) - 1)][None, :]
     seen = codes[at]
-    return np.where(seen == ord("1"), 1.0, np.where(seen == ord("0"), 0.0, chance))[None]
+    tie = (seen.astype(float) - ord("a")) / 10
+    unseen = np.where((seen >= ord("a")) & (seen <= ord("k")), tie, chance)
+    return np.where(seen == ord("1"), 1.0, np.where(seen == ord("0"), 0.0, unseen))[None]
 
 
 def tau_fixed(alpha: Floats | float, k: int) -> Floats:

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sweeps.costmodel import lookup
-from sweeps.costmodel.agreement import UNSEEN, merge, trace
+from sweeps.costmodel import lookup, rollback
+from sweeps.costmodel.agreement import UNSEEN, chance_of, completed, merge, rounding_of, soften, trace
 from sweeps.costmodel.cases import BASELINE_PATH, Case
 from sweeps.costmodel.chance import Floats, Profile, expected_many
-from sweeps.costmodel.params import Params, profile
+from sweeps.costmodel.params import Params, after_one, profile
 from sweeps.costmodel.predict import chance_rel, mean_profile
 from sweeps.costmodel.rules import Rounds, Rule, rule_of
 from sweeps.costmodel.terms import Acceptance, pooled
@@ -30,8 +31,12 @@ from sweeps.costmodel.terms import Acceptance, pooled
 if TYPE_CHECKING:
     import polars as pl
 
+    from sweeps.events.types import Agreement
     from sweeps.store.state import SweepState
 
+LESS_ROLLBACK = (
+    "teacher-forced over the baseline's text, less what an NPU draft loses after refused proposals"
+)
 OTHER_TEXT = "teacher-forced over the text of the other engine"
 DIVERGENCE = 0.25
 """Share of a text that lies behind its divergence from the baseline's, before any is seen."""
@@ -183,6 +188,9 @@ class Evidence:
         own = BASELINE_PATH[case.key.path]
         name = (case.key.target, case.key.draft, case.prompt)
         forced = self.strings.get((*name, own))
+        if forced is not None and rollback.loses(case.key):
+            # Rounds of such a draft reveal what it lost, too: the string is what it would do without.
+            return [(1.0, forced, LESS_ROLLBACK)]
         near = [c for c in alike if c.key == case.key] or [c for c in alike if c.key.path == case.key.path]
         # A run whose text leaves the baseline's tells the truth about it up to there.
         true_text = [c for c in near if c.same_prefix is not None]
@@ -190,10 +198,7 @@ class Evidence:
             [t.bits for c in true_text if (t := self._of(c)) is not None], [c.same_prefix for c in true_text]
         )
         if forced is not None or any(c.same_text for c in true_text):
-            rest = (forced or "").ljust(len(seen), UNSEEN)
-            bits = "".join(
-                a if a in "01" else b for a, b in zip(seen.ljust(len(rest), UNSEEN), rest, strict=True)
-            )
+            bits = completed(seen, forced or "")
             words = ["traced on this path"] if seen.strip(UNSEEN) else []
             words += ["teacher-forced over the baseline's text"] if forced is not None else []
             return [(1.0, bits, " and ".join(words))]
@@ -205,6 +210,8 @@ class Evidence:
         return [(1.0, t.bits, "traced on another path") for c in alike if (t := self._of(c)) is not None]
 
     def _replayed(self, case: Case, rule: Rule, found: Sequence[tuple[float, str, str]]) -> Source:
+        if found[0][2] == LESS_ROLLBACK:
+            return self._rolled_back(case, found[0][1])
         parts = [on_string(bits, rule, case.nat, case.budget) for _, bits, _ in found]
         if case.kind == "prompt-lookup":
             parts = [padded(part, case.nat) for part in parts]
@@ -218,6 +225,12 @@ class Evidence:
             loose = 1.0
         rel = float(np.hypot(scatter, np.sqrt(loose) * float(chance_rel(counts))))
         return Source(counts, rel, "; ".join(dict.fromkeys(words for _, _, words in found)))
+
+    def _rolled_back(self, case: Case, bits: str) -> Source:
+        counts, sd = rollback.expected_on(bits, case.nat, case.budget, after_one(bits))
+        loose = min(self._divergence(case) + _unseen(bits), 1.0)
+        own = sd / float(counts.rounds)
+        return Source(counts, float(np.hypot(own, np.sqrt(loose) * float(chance_rel(counts)))), LESS_ROLLBACK)
 
     def _divergence(self, case: Case) -> float:
         """Share of the tokens behind a divergence, in the runs of this path, with a default worth 4 runs."""
@@ -266,7 +279,9 @@ def _acceptance_curve(rule: Rule, nat: int, budget: int) -> tuple[Floats, Floats
 
 
 def _unseen(bits: str) -> float:
-    return sum(bit not in "01" for bit in bits[1:]) / max(len(bits) - 1, 1)
+    """Share of the positions that chance decides; a near tie counts by how near it is."""
+    chances = [chance_of(bit) for bit in bits[1:]]
+    return sum(1.0 if p is None else 4 * p * (1 - p) for p in chances) / max(len(chances), 1)
 
 
 def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
@@ -278,5 +293,19 @@ def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
         text = state.runs.get(scored.baseline or "")
         sdpa = text is not None and text.run.config.attention_backend == "SDPA"
         if config.draft is not None and event.bits:
-            out[config.target, config.draft, prompt, "sdpa" if sdpa else "cb"] = event.bits
+            bits = event.bits
+            if event.margins:
+                bits = soften(bits, _gaps(event), rounding_of(scored.draft_properties))
+            out[config.target, config.draft, prompt, "sdpa" if sdpa else "cb"] = bits
     return out
+
+
+def _gaps(event: Agreement) -> list[float]:
+    """By position, the logit of the text's token less the best other one (minus infinity: not among the
+    two best)."""
+    return [
+        margin if best == token else -margin if second == token else -math.inf
+        for token, best, second, margin in zip(
+            event.token_ids, event.best, event.second, event.margins, strict=True
+        )
+    ]

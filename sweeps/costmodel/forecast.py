@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sweeps.costmodel import probes
-from sweeps.costmodel.calibrate import Calibration, Donor
-from sweeps.costmodel.cases import Case, draft_alone, planned, target_alone
+from sweeps.costmodel.cases import Case, draft_alone, draft_prefill, planned, target_alone
 from sweeps.costmodel.evidence import Texts, strings_of
 from sweeps.costmodel.model import Model, tables, train
 from sweeps.costmodel.predict import Prediction
+from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.terms import Key
 
 if TYPE_CHECKING:
@@ -39,15 +37,17 @@ def forecast(plan: Plan, state: SweepState, runs: pl.DataFrame, rounds: pl.DataF
     """
     import polars as pl
 
-    model = foreteller(plan, state, runs, rounds)
-    alone = draft_alone(runs)
+    model = foreteller(state, runs, rounds)
+    alone, prefill = draft_alone(runs), draft_prefill(runs)
     rows: list[dict[str, Any]] = []
     for run in plan.runs:
         if run.config.kind != "speculative" or run.config.num_assistant_tokens is None or run.refused:
             continue
         baselines = target_alone(runs, run.config.target, run.config.target_device, _path(run))
         for prompt in plan.prompts:
-            rows.append(_row(model, run, prompt.name, plan.protocol.max_new_tokens, baselines, alone))
+            rows.append(
+                _row(model, run, prompt.name, plan.protocol.max_new_tokens, baselines, alone, prefill)
+            )
     frame = pl.DataFrame(rows, schema=schema())
     return frame.sort("predicted_speedup", descending=True, nulls_last=True, maintain_order=True)
 
@@ -67,29 +67,11 @@ def schema() -> dict[str, Any]:
     }
 
 
-def foreteller(plan: Plan, state: SweepState, runs: pl.DataFrame, rounds: pl.DataFrame) -> Model:
+def foreteller(state: SweepState, runs: pl.DataFrame, rounds: pl.DataFrame) -> Model:
     """The model on probes alone."""
     known = tables(runs, rounds)
     probed = [case for case in known.cases if case.kind == "prompt-lookup"]
-    model = train(known, probed, strings_of(state), Texts())
-    donors = [*model.calibration.donors, *_width_donors(plan, state, runs)]
-    return replace(model, calibration=Calibration(tuple(donors)))
-
-
-def _width_donors(plan: Plan, state: SweepState, runs: pl.DataFrame) -> list[Donor]:
-    found = []
-    for run_id, widths in state.widths.items():
-        if run_id not in state.runs:
-            continue
-        config = state.runs[run_id].run.config
-        baselines = target_alone(runs, config.target, config.target_device, "stateful")
-        if widths.prompt not in baselines:
-            continue
-        target_ms = baselines[widths.prompt][0]
-        one = probes.donor(widths, config.target, config.target_device, target_ms)
-        if one is not None:
-            found.append(one)
-    return found
+    return train(known, probed, strings_of(state), Texts(), probes_of(state, runs))
 
 
 def _path(run: Run) -> str:
@@ -103,6 +85,7 @@ def _row(
     budget: int,
     baselines: Mapping[str, tuple[float, float]],
     alone: Mapping[tuple[str, str], float],
+    prefill: Mapping[tuple[str, str, str], float],
 ) -> dict[str, Any]:
     config = run.config
     assert config.num_assistant_tokens is not None
@@ -128,6 +111,7 @@ def _row(
         baselines[prompt][0],
         alone.get((draft, device)),
         emulated=run.emulated,
+        draft_prefill_ms=prefill.get((draft, device, prompt)),
     )
     source = model.evidence.source(case)
     return row | _predicted(model.predict(case), source.words, _words(model, case))

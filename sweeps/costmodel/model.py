@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from sweeps.costmodel.answers import TIE
-from sweeps.costmodel.calibrate import Calibration, Donor, update
+from sweeps.costmodel.calibrate import Calibration, Donor, Probes, update
 from sweeps.costmodel.cases import Case, cases, of_runs
 from sweeps.costmodel.evidence import Evidence, Source, Strings, Texts, Traced, traces
 from sweeps.costmodel.params import Params, total_ms
@@ -31,6 +31,7 @@ from sweeps.costmodel.terms import (
 if TYPE_CHECKING:
     import polars as pl
 
+NO_PROBES: Final = Probes()
 NATS: Final = range(1, 11)
 """NATs among which the best is looked for."""
 
@@ -50,7 +51,7 @@ class Model:
         own = self.fits.get(case.key)
         if own is not None:
             return own
-        return self.calibration.borrow(case.key, case.target_ms, _alone(case))
+        return self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
 
     def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
         """Terms for a case, with a provenance for each."""
@@ -122,12 +123,13 @@ def train(
     chosen: Sequence[Case],
     strings: Strings | None = None,
     texts: Texts | None = None,
+    probes: Probes = NO_PROBES,
 ) -> Model:
-    """The model as it stands when only the chosen cases have been run."""
+    """The model as it stands when only the chosen cases have been run (and the probes)."""
     evidence = Evidence(chosen, known.traced, strings or {}, texts or Texts())
     fits: dict[Key, Fit] = {}
-    donors: list[Donor] = []
-    calibration = Calibration()
+    donors = list(probes.donors)
+    calibration = Calibration(probes.donors, probes.loops)
     for key in dict.fromkeys(c.key for c in chosen):
         mine = [c for c in chosen if c.key == key]
         alone = next((a for c in mine if (a := _alone(c)) is not None), None)
@@ -147,7 +149,7 @@ def train(
         else:
             fits[key] = _from_totals(mine, prior, evidence)
         donors.append(Donor(key, fits[key], level, alone))
-        calibration = Calibration(tuple(donors))
+        calibration = Calibration(tuple(donors), probes.loops)
     noise = [c.noise_rel for c in chosen if c.noise_rel > 0]
     return Model(calibration, fits, evidence, float(np.median(noise)) if noise else 0.02)
 

@@ -1,4 +1,4 @@
-"""What probes say about a target that no draft has been tried on: a donor for the stateful path.
+"""What probes say about a pair that was not tried: a donor for the stateful path, the draft's first steps.
 
 The agreement run of a target with its own text times the target's inference by the number of new tokens,
 with and without a cut of the key-value cache before it, and the cut itself. That is what the stateful engine
@@ -7,13 +7,22 @@ does in a round; on continuous batching prompt-lookup rows say it better, from i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sweeps.costmodel.calibrate import Donor
+from sweeps.costmodel.calibrate import Donor, Loop, Probes
+from sweeps.costmodel.cases import target_alone
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
-from sweeps.events.types import VerifyWidths
+from sweeps.events.types import LoopTimes, VerifyWidths
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sweeps.plan.model import Run
+    from sweeps.store.state import SweepState
 
 LINE_UP_TO = 9
 """Widths that the line through the times is made of; wider ones stand in the table only."""
@@ -51,3 +60,66 @@ def donor(widths: VerifyWidths, target: str, device: str, target_ms: float) -> D
         source="timed outside the engine by width",
     )
     return Donor(Key(target, device, LOOKUP, device, "stateful"), fit, target_ms, None)
+
+
+def loop(times: LoopTimes, pair: tuple[str, str, str, str]) -> Loop | None:
+    """The draft's first steps behind a pass of the target, over its steps in full swing; None with too few
+    times. Medians of what was timed in turns, so that the machine's mood cancels."""
+    later = [median(steps) for steps in times.later_ms if steps]
+    first = times.first_ms.get("1")
+    verify = [
+        median(times.verify_ms[width]) / median(again)
+        for width, again in times.again_ms.items()
+        if again and times.verify_ms.get(width)
+    ]
+    if len(later) < 3 or not first or not verify:
+        return None
+    swing = median(later[2:])
+    return Loop(pair, median(first) / swing, later[0] / swing, median(verify))
+
+
+def probes_of(state: SweepState, runs: pl.DataFrame) -> Probes:
+    """All probes of one sweep.
+
+    Args:
+        state: its journal, folded.
+        runs: its run table: the baselines give the level of the verify times.
+    """
+    return Probes(tuple(_donors(state, runs)), tuple(_loops(state)))
+
+
+def _donors(state: SweepState, runs: pl.DataFrame) -> list[Donor]:
+    found = []
+    for run_id, widths in state.widths.items():
+        if run_id not in state.runs:
+            continue
+        config = state.runs[run_id].run.config
+        baselines = target_alone(runs, config.target, config.target_device, "stateful")
+        if widths.prompt not in baselines:
+            continue
+        one = donor(widths, config.target, config.target_device, baselines[widths.prompt][0])
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _loops(state: SweepState) -> list[Loop]:
+    """By pair. Drafts on an emulated NPU run on the CPU, as the timed ones did."""
+    found: dict[tuple[str, str, str, str], Loop] = {}
+    for run_id, times in state.loops.items():
+        if run_id in state.runs:
+            pair = _pair(state.runs[run_id].run)
+            one = loop(times, pair)
+            if one is not None:
+                found[pair] = one
+    for known in state.runs.values():
+        pair = _pair(known.run)
+        like = found.get((*pair[:3], "CPU"))
+        if known.run.emulated and like is not None and known.run.config.target_device != "NPU":
+            found[pair] = replace(like, pair=pair)
+    return list(found.values())
+
+
+def _pair(run: Run) -> tuple[str, str, str, str]:
+    config = run.config
+    return config.target, config.target_device, config.draft or "", config.draft_device or ""

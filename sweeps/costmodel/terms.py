@@ -244,7 +244,8 @@ def fit(
         return Fit(
             prior.mean, np.diag(prior.sd**2), 0, (0, 0), (), 0.0, 0.0, level_target_ms, source or prior.source
         )
-    whole, missed = table.after_whole[later], (table.m[later] < c).astype(float)
+    changes = (widest_of_call[of_call][later] > 1) if fixed else np.ones_like(c)
+    whole, missed = table.after_whole[later] * changes, (table.m[later] < c).astype(float)
     proposes = (c > 0).astype(float)
     columns = np.column_stack([c, proposes, whole * proposes, np.ones_like(c), c, np.ones_like(c), c, missed])
     call = table.call[later]

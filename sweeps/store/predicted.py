@@ -27,9 +27,17 @@ def with_predictions(tables: Tables) -> pl.DataFrame:
     ):
         return runs
     from sweeps.costmodel.evidence import strings_of
+    from sweeps.costmodel.probes import probes_of
     from sweeps.costmodel.validate import validate
 
-    found = validate(runs, tables.rounds(), hold_out="run", strings=strings_of(tables.state), nats=False)
+    found = validate(
+        runs,
+        tables.rounds(),
+        hold_out="run",
+        strings=strings_of(tables.state),
+        probes=probes_of(tables.state, runs),
+        nats=False,
+    )
     told = found.select(*KEY, "predicted_speedup").unique(KEY, keep="first")
     return (
         runs.drop("predicted_speedup")

@@ -1,10 +1,15 @@
 """Does the cost model's number come true? On the bundled models, beside the published formulas.
 
-    python -m tests.benchmarks.bench_forecast --data DIR --run      # measure first, about 15 min
+    python -m tests.benchmarks.bench_forecast --data DIR --run      # measure first, about 25 min
     python -m tests.benchmarks.bench_forecast --data DIR            # judge what was measured
+    ... --precision bf16 --share 1                                  # other arithmetic; all reps, not the best
+    ... --precision exact           # no dynamic quantization, float32 caches: rounding decides nothing
 
-Passes are interleaved, so that a row and its baseline are measured minutes, not an hour, apart; the noise
-floor printed first is one baseline against another run of the same thing.
+Passes are interleaved, so that a row and its baseline are measured minutes, not an hour, apart. On a machine
+with neighbours reps are only ever slowed down, so each row (and each baseline) stands on its fastest
+`--share` of reps; the noise floor printed first is one baseline against another run of the same thing, taken
+alike. float32 is what a CPU without bfloat16 units computes in, as those of client machines do. The first
+prompt only warms each process up and is not judged.
 
 1. Forecast: no speculative row is seen (baselines, drafts alone, agreement strings, prompt-lookup probes).
 2. Fitted on NAT 3, predicting the other NATs; prompts and drafts held out in turn.
@@ -23,26 +28,31 @@ import polars as pl
 
 from sweeps.costmodel.evidence import strings_of
 from sweeps.costmodel.forecast import forecast
+from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.validate import summary, validate
 from sweeps.store.frames import load_folder, sweep_folders
 from sweeps.store.tables import Tables
+from tests.benchmarks.undisturbed import undisturbed
 
 SWEEP = """
 name = "forecast-check"
 [protocol]
 max_new_tokens = 128
-warmup = 1
+warmup = 0
 reps = {reps}
 order = "interleaved"
 [models]
 target = "demo:target"
 draft-s = "demo:draft-s"
 draft-m = "demo:draft-m"
+[devices.CPU]
+{precision}
 [devices.NPU]
 NPU_USE_NPUW = "YES"
 NPUW_DEVICES = "CPU"
 NPUW_ONLINE_PIPELINE = "NONE"
 [prompts]
+warm-up = {{ file = "demo:short" }}
 function = {{ file = "demo:function" }}
 class = {{ file = "demo:class" }}
 dataclass = {{ file = "demo:dataclass" }}
@@ -71,7 +81,14 @@ num_assistant_tokens = [1, 2, 3, 4, 5, 8]
 max_ngram_size = 3
 """
 
+PRECISIONS = {
+    "f32": 'INFERENCE_PRECISION_HINT = "f32"',
+    "bf16": 'INFERENCE_PRECISION_HINT = "bf16"',
+    "exact": 'INFERENCE_PRECISION_HINT = "f32"\nKV_CACHE_PRECISION = "f32"\n'
+    'DYNAMIC_QUANTIZATION_GROUP_SIZE = "0"',
+}
 KEY = ["run", "prompt"]
+WARM_UP = "warm-up"
 
 
 def errors(frame: pl.DataFrame) -> list[float]:
@@ -130,20 +147,28 @@ def main() -> None:
     )
     parser.add_argument("--data", required=True)
     parser.add_argument("--run", action="store_true")
-    parser.add_argument("--reps", type=int, default=4)
+    parser.add_argument("--reps", type=int, default=8)
+    parser.add_argument("--precision", default="f32", choices=("f32", "bf16", "exact"))
+    parser.add_argument("--share", type=float, default=0.4)
     chosen = parser.parse_args()
     if chosen.run:
         sweep = Path(chosen.data) / "forecast-check.toml"
         sweep.parent.mkdir(parents=True, exist_ok=True)
-        sweep.write_text(SWEEP.format(reps=chosen.reps), encoding="utf-8")
+        sweep.write_text(
+            SWEEP.format(reps=chosen.reps, precision=PRECISIONS[chosen.precision]), encoding="utf-8"
+        )
         command = [sys.executable, "-m", "explorer", "run", str(sweep), "--headless", "--data", chosen.data]
         subprocess.run([*command, "--format", "csv"], check=True, stdout=subprocess.DEVNULL)
     folder = sweep_folders(chosen.data, "forecast-check")[-1]
     tables = Tables(folder)
     tables.refresh()
     assert tables.state.plan is not None
-    runs, rounds = load_folder(folder).runs, load_folder(folder).rounds
-    plain = runs.filter((pl.col("kind") == "plain") & (pl.col("target") == "target"))
+    frames = load_folder(folder)
+    runs, rounds = frames.runs, frames.rounds
+    if chosen.share < 1:
+        runs, rounds = undisturbed(runs, frames.reps, rounds, chosen.share)
+    judged = pl.col("prompt") != WARM_UP
+    plain = runs.filter(judged & (pl.col("kind") == "plain") & (pl.col("target") == "target"))
     twice = plain.filter(pl.col("path") == "cb").group_by("prompt").agg("tok_s")
     floor = [100 * abs(pair[0] / pair[1] - 1) for pair in twice["tok_s"] if len(pair) == 2]
     said("noise floor (target under PA against the default, which is PA too)", floor, "the same thing twice")
@@ -155,16 +180,18 @@ def main() -> None:
     measured = runs.filter((pl.col("kind") == "speculative") & pl.col("speedup").is_not_null()).select(
         *KEY, "speedup", "tokens_per_round", "first_divergence"
     )
-    judge_forecast(told.join(measured, on=KEY))
+    judge_forecast(told.join(measured, on=KEY).filter(judged))
 
-    strings = strings_of(tables.state)
+    runs, rounds = runs.filter(judged), rounds.filter(judged)
+
+    strings, probes = strings_of(tables.state), probes_of(tables.state, runs)
     for title, frame in (
         ("2. fitted on NAT 3 (target: median 5)", validate(
-            runs, rounds, fitted=lambda case: case.nat == 3, strings=strings, nats=False)),
+            runs, rounds, fitted=lambda case: case.nat == 3, strings=strings, probes=probes, nats=False)),
         ("3. prompts held out (target: median 8)", validate(
-            runs, rounds, hold_out="prompt", strings=strings, nats=False)),
+            runs, rounds, hold_out="prompt", strings=strings, probes=probes, nats=False)),
         ("4. drafts held out (target: median 8)", validate(
-            runs, rounds, hold_out="draft", strings=strings, nats=False)),
+            runs, rounds, hold_out="draft", strings=strings, probes=probes, nats=False)),
     ):  # fmt: skip
         print(f"\n{title}")
         said("ours", errors(frame.filter(pl.col("kind") == "speculative")), "see above")

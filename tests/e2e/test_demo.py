@@ -10,10 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from sweeps.costmodel.probes import loop
 from sweeps.paths import presets
 from sweeps.plan.build import plan_file
-from sweeps.store.frames import load_reps, load_rounds
+from sweeps.store.frames import load_reps, load_rounds, sweep_folders
 from sweeps.store.schema import RUNS
+from sweeps.store.tables import Tables
+from sweeps.worker.loop import TURNS
 from tests.e2e.engine import specdec
 
 pytestmark = [pytest.mark.models]
@@ -109,6 +112,23 @@ def test_counts_add_up_in_every_rep(data: Path) -> None:
     assert rounds.filter(pl.col("accepted") > pl.col("proposals")).is_empty()
     per_rep = rounds.group_by("run", "prompt", "rep").agg(pl.col("tokens").sum() + 1)
     assert set(per_rep["tokens"]) == {128}
+
+
+def test_the_journal_holds_the_probes_of_the_cost_model(data: Path) -> None:
+    """Verify widths of the target, and each draft timed in turns with it, before any speculative run."""
+    tables = Tables(sweep_folders(data)[-1])
+    tables.refresh()
+    state = tables.state
+    drafts = set()
+    for run, times in state.loops.items():
+        drafts.add(state.runs[run].run.config.draft)
+        assert {len(each) for each in times.verify_ms.values()} == {TURNS}
+        assert all(ms > 0 for each in (*times.first_ms.values(), *times.later_ms) for ms in each)
+        assert loop(times, ("target", "CPU", "draft", "CPU")) is not None
+    assert drafts == {"draft-s", "draft-m"}
+    assert state.widths
+    for widths in state.widths.values():
+        assert all(ms > 0 for each in widths.ms.values() for ms in each)
 
 
 def test_a_second_demo_measures_nothing_again(data: Path) -> None:

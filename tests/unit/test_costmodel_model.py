@@ -108,8 +108,10 @@ def test_baselines_and_drafts_alone(frames: Frames) -> None:
 def test_fitted_on_nat_3_the_others_are_predicted(world: World, frames: Frames) -> None:
     found = validate(*frames, fitted=lambda c: c.nat == 3, strings=world.strings(), nats=False)
     assert set(found["num_assistant_tokens"]) == {1, 2, 4, 5, 8}
-    exact = found.select(pl.col("predicted_tokens_per_round") / pl.col("tokens_per_round") - 1).to_series()
-    assert exact.abs().max() < 1e-9  # type: ignore[operator]
+    off = found.with_columns(off=pl.col("predicted_tokens_per_round") / pl.col("tokens_per_round") - 1)
+    assert off.filter(path="cb")["off"].abs().max() < 1e-9  # type: ignore[operator]
+    # Drafts of this world lose nothing after refused proposals, which those on the NPU's code path do.
+    assert off.filter(path="stateful")["off"].max() <= 1e-9  # type: ignore[operator]
     total = summary(found).row(0, named=True)
     assert total["method"] == "ours"
     assert total["median_error"] < 0.04
@@ -187,7 +189,12 @@ def test_forecast_before_any_speculative_row(frames: Frames, world: World) -> No
         )
         found = model.predict(plan)
         assert found.counts is not None
-        assert float(found.counts.tokens_per_round) == pytest.approx(case.tokens_per_round)
+        tau = float(found.counts.tokens_per_round)
+        if case.key.path == "cb":
+            assert tau == pytest.approx(case.tokens_per_round)
+        else:  # Less what an NPU draft loses, which those of this world do not.
+            assert case.tokens_per_round is not None
+            assert tau <= case.tokens_per_round + 1e-9
         assert found.lo < case.speedup < found.hi
         assert found.extrapolates
 

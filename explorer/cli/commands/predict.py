@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,9 +13,11 @@ from explorer.cli.options import data_dir, data_option, format_option
 if TYPE_CHECKING:
     import polars as pl
 
+    from sweeps.costmodel.calibrate import Probes
     from sweeps.costmodel.cases import Case
-    from sweeps.costmodel.evidence import Texts
+    from sweeps.costmodel.evidence import Strings
 
+NOTHING_LEFT = "no speculative row with a speed-up is left to predict"
 HOLD_OUTS = ("run", "nat", "draft", "device", "prompt")
 COMPACT = (
     "target",
@@ -50,6 +52,11 @@ COMPACT = (
 @click.option(
     "--hold-out", type=click.Choice(HOLD_OUTS), default="run", show_default=True, help="Leave out in turn."
 )
+@click.option(
+    "--placement",
+    is_flag=True,
+    help="Which draft on which device wins for each prompt, and how sure that is.",
+)
 @click.option("--published", is_flag=True, help="Published rows as well (always, while you have none).")
 @click.option(
     "--target-ms", type=click.FloatRange(min=0, min_open=True), help="What-if: T, the target alone per token."
@@ -77,6 +84,7 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
     \b
     specdec predict --fit nat=3
     specdec predict --hold-out prompt --format csv > predicted.csv
+    specdec predict --placement
     specdec predict --target-ms 82 --draft-ms 9.4 --acceptance 0.4 --nat 3
     """
     from explorer.cli.render import print_frame
@@ -89,13 +97,26 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
             raise Problem(f"a what-if also needs {missing}")
         print_frame(_what_if(options), format_, all_columns=True)
         return
-    frame, text = _validated(data_dir(ctx, data, must_exist=True), options)
-    print_frame(frame.select(COMPACT) if format_ in ("text", "md") else frame, format_, all_columns=True)
+    frames = _loaded(data_dir(ctx, data, must_exist=True), options)
+    if options["placement"]:
+        frame, text = _placed(frames)
+        print_frame(frame, format_, all_columns=True)
+    else:
+        frame, text = _validated(frames, options)
+        print_frame(frame.select(COMPACT) if format_ in ("text", "md") else frame, format_, all_columns=True)
     click.echo(text, err=True)
 
 
-def _validated(data: str | None, options: dict[str, Any]) -> tuple[pl.DataFrame, str]:
-    from sweeps.costmodel.validate import summary, validate
+class Frames(NamedTuple):
+    """What predictions are made from."""
+
+    runs: pl.DataFrame
+    rounds: pl.DataFrame
+    strings: Strings
+    probes: Probes
+
+
+def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
     from sweeps.exchange.rows import ExchangeError
     from sweeps.paths import results
     from sweeps.store import frames
@@ -108,7 +129,7 @@ def _validated(data: str | None, options: dict[str, Any]) -> tuple[pl.DataFrame,
             runs = frames.load_runs(data, published=True)
             click.echo(f"no results in {results(data)} yet: these are published rows", err=True)
         rounds = frames.load_rounds(data, sweep)
-        strings, texts = _agreement(data, sweep)
+        strings, probes = _probed(data, sweep, runs)
     except ExchangeError as error:
         raise Problem(str(error), exit_code=1) from None
     except OSError as error:
@@ -123,12 +144,33 @@ def _validated(data: str | None, options: dict[str, Any]) -> tuple[pl.DataFrame,
     import polars as pl
 
     plain = runs.filter(pl.col("kind") == "plain")
-    runs = pl.concat([plain, kept.filter(pl.col("kind") != "plain")])
+    return Frames(pl.concat([plain, kept.filter(pl.col("kind") != "plain")]), rounds, strings, probes)
+
+
+def _validated(frames: Frames, options: dict[str, Any]) -> tuple[pl.DataFrame, str]:
+    from sweeps.costmodel.validate import summary, validate
+
     fitted = _fit(options["fit"]) if options["fit"] else None
-    frame = validate(runs, rounds, hold_out=options["hold_out"], fitted=fitted, strings=strings, texts=texts)
+    frame = validate(
+        frames.runs,
+        frames.rounds,
+        hold_out=options["hold_out"],
+        fitted=fitted,
+        strings=frames.strings,
+        probes=frames.probes,
+    )
     if frame.is_empty():
-        raise Problem("no speculative row with a speed-up is left to predict", exit_code=1)
+        raise Problem(NOTHING_LEFT, exit_code=1)
     return frame, _summary_text(summary(frame))
+
+
+def _placed(frames: Frames) -> tuple[pl.DataFrame, str]:
+    from sweeps.costmodel.placement import placements
+
+    frame, said = placements(frames.runs, frames.rounds, frames.strings, frames.probes)
+    if frame.is_empty():
+        raise Problem(NOTHING_LEFT, exit_code=1)
+    return frame, "\n".join(said)
 
 
 def _summary_text(frame: pl.DataFrame) -> str:
@@ -144,18 +186,27 @@ def _summary_text(frame: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _agreement(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, str, str], str], Texts]:
-    """Agreement strings and baseline texts from the journals."""
-    from sweeps.costmodel.evidence import Texts, strings_of
+def _probed(
+    data: str | None, sweep: str | None, runs: pl.DataFrame
+) -> tuple[dict[tuple[str, str, str, str], str], Probes]:
+    """Agreement strings over the baselines' texts, and what was timed outside of the engines, from the
+    journals."""
+    import polars as pl
+
+    from sweeps.costmodel.evidence import strings_of
+    from sweeps.costmodel.model import NO_PROBES
+    from sweeps.costmodel.probes import probes_of
     from sweeps.store.frames import sweep_folders
     from sweeps.store.tables import Tables
 
     strings: dict[tuple[str, str, str, str], str] = {}
+    probes = NO_PROBES
     for folder in sweep_folders(data, sweep):
         tables = Tables(folder)
         tables.refresh()
         strings.update(strings_of(tables.state))
-    return strings, Texts()
+        probes += probes_of(tables.state, runs.filter(pl.col("sweep") == folder.name))
+    return strings, probes
 
 
 FITS: dict[str, Callable[[Case], str]] = {

@@ -118,6 +118,7 @@ def answers(outcome: Outcome, pinned: Outcome | None, width: int, glyphs: Glyphs
             same = "" if then == value else "warn"
             lines.append(((f"{label:<{LABEL}}", "dim"), f"{value:<{column}}", (then, same)))
     lines += _missed(outcome, width)
+    lines += _placement(outcome.scenario.base, width)
     lines += _improve(outcome, width)
     lines += _made_of(outcome, width)
     lines += _notes(outcome.scenario.base, outcome, width, glyphs)
@@ -189,6 +190,13 @@ def _made_of(outcome: Outcome, width: int) -> list[Parts]:
         (("The interval is made of", "strong"),),
         *((f"  {piece}",) for piece in wrapped(text, width - 2)),
     ]
+
+
+def _placement(base: Base, width: int) -> list[Parts]:
+    lines: list[Parts] = [("",), (("Where the draft belongs", "strong"),)] if base.placement else []
+    for words in base.placement:
+        lines += [("  " + piece,) for piece in wrapped(words, width - 2)]
+    return lines
 
 
 def _missed(outcome: Outcome, width: int) -> list[Parts]:

@@ -83,7 +83,13 @@ def run(bench: Workbench, way: Way) -> Validation:
     if way.fit_nat is not None:
         fitted = lambda case: case.nat == way.fit_nat  # noqa: E731 - a name for the type
     frame = validate(
-        bench.runs, bench.rounds, hold_out=way.hold_out, fitted=fitted, strings=bench.strings, nats=False
+        bench.runs,
+        bench.rounds,
+        hold_out=way.hold_out,
+        fitted=fitted,
+        strings=bench.strings,
+        probes=bench.probes,
+        nats=False,
     )
     misses = sorted((_miss(row) for row in frame.to_dicts()), key=lambda m: -abs(m.error))
     return Validation(way, tuple(misses), tuple(summary(frame).to_dicts()))

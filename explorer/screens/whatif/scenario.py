@@ -104,6 +104,8 @@ class Base:
     """Why the row's own measurement is not what the terms say."""
     extra_construct_s: float | None = None
     notes: tuple[str, ...] = ()
+    placement: tuple[str, ...] = ()
+    """Which draft on which device wins, and how sure that is."""
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,16 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from explorer.screens.whatif.scenario import (
-    NATS,
-    TERMS,
-    Base,
-    Choice,
-    MeasuredPoint,
-    Origin,
-    Scenario,
-    Word,
-)
-from sweeps.costmodel.answers import Measured, why
-from sweeps.costmodel.calibrate import Calibration
+from explorer.screens.whatif.origins import alone_of, budget_of, measured_round, origins_of
+from explorer.screens.whatif.scenario import NATS, Base, Choice, MeasuredPoint, Origin, Scenario
+from sweeps.costmodel import placement
+from sweeps.costmodel.answers import why
+from sweeps.costmodel.calibrate import Calibration, Probes
 from sweeps.costmodel.cases import Case, draft_alone, target_alone
-from sweeps.costmodel.evidence import Source, Strings, Texts, strings_of
-from sweeps.costmodel.model import Model, Tables, tables, train
-from sweeps.costmodel.params import RoundBudget
-from sweeps.costmodel.terms import Fit, Key, Prior, RoundTable
+from sweeps.costmodel.evidence import Strings, Texts, strings_of
+from sweeps.costmodel.model import NO_PROBES, Model, Tables, tables, train
+from sweeps.costmodel.probes import probes_of
+from sweeps.costmodel.terms import Key
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str]
@@ -38,8 +31,6 @@ Place = tuple[str, str, str]
 
 PROMPT_LOOKUP: Final = "prompt lookup"
 OWN_BASELINE: Final = "measured: the baseline that the row is compared with"
-TAUGHT: Final = 0.8
-"""A term whose sd is above this share of what was assumed beforehand: the rows say next to nothing of it."""
 
 
 class NothingMeasured(ValueError):
@@ -52,10 +43,13 @@ class Workbench:
     Args:
         runs, rounds: the whole tables.
         strings: agreement strings of the target's texts.
+        probes: what was timed outside of the engines.
     """
 
-    def __init__(self, runs: pl.DataFrame, rounds: pl.DataFrame, strings: Strings) -> None:
-        self.runs, self.rounds, self.strings = runs, rounds, strings
+    def __init__(
+        self, runs: pl.DataFrame, rounds: pl.DataFrame, strings: Strings, probes: Probes = NO_PROBES
+    ) -> None:
+        self.runs, self.rounds, self.strings, self.probes = runs, rounds, strings, probes
         self.lock = Lock()
         """Held while a model is made: threads would make the same one twice."""
         self.known: Tables = tables(runs, rounds)
@@ -202,9 +196,11 @@ class Workbench:
             # The model keeps a vanishing draft time for its regression.
             params = replace(params, draft_ms=0.0, draft_round_ms=0.0)
         # What would be assumed of the pair had none of its own rows been seen.
-        others = Calibration(tuple(d for d in model.calibration.donors if d.key != asked.key))
-        prior = others.prior(asked.key, asked.target_ms, _alone(asked))
-        origins = _origins(fit, prior, sources[asked.nat], target_words)
+        others = Calibration(
+            tuple(d for d in model.calibration.donors if d.key != asked.key), self.probes.loops
+        )
+        prior = others.prior(asked.key, asked.target_ms, alone_of(asked))
+        origins = origins_of(fit, prior, sources[asked.nat], target_words)
         points = self._points(asked)
         measured = next((p for c, p in points if c.run == asked.run and not math.isnan(asked.speedup)), None)
         rounds = self.known.rounds.get((asked.sweep, asked.run, asked.prompt)) if measured else None
@@ -226,10 +222,11 @@ class Workbench:
             origins=origins,
             points=tuple(point for _, point in points),
             measured=measured,
-            measured_round=None if found is None else _budget(found),
+            measured_round=None if found is None else budget_of(found),
             causes=tuple(causes),
             extra_construct_s=extra,
             notes=tuple(notes),
+            placement=self._placement(asked),
         )
         return Scenario(base, asked.nat)
 
@@ -292,8 +289,13 @@ class Workbench:
             chosen = [c for c in chosen if (c.sweep, c.run) != (case.sweep, case.run)]
         name = (key.target, key.target_device, key.path, case.run if without_own else None)
         if name not in self._models:
-            self._models[name] = train(self.known, chosen, self.strings, Texts())
+            self._models[name] = train(self.known, chosen, self.strings, Texts(), self.probes)
         return self._models[name]
+
+    def _placement(self, case: Case) -> tuple[str, ...]:
+        """Which draft on which device wins for this target and prompt, from all rows."""
+        found = placement.places(self._model(case, without_own=False), self.cases, case)
+        return tuple(placement.words(found)) if len(found) > 1 else ()
 
     def _points(self, case: Case) -> list[tuple[Case, MeasuredPoint]]:
         """The measured rows of the same pair, path and prompt (a moved draft: of the same sweep)."""
@@ -351,11 +353,13 @@ def open_workbench(data: str | None, sweep: str | None = None) -> Workbench:
     if here.is_empty() or (sweep is not None and sweep not in here["sweep"]):
         return Workbench(foreign, rounds.head(0), {})
     strings: dict[tuple[str, str, str, str], str] = {}
+    probes = NO_PROBES
     for folder in [f for f in folders if f.name == sweep] or folders[-1:]:
         journal = Journal(folder)
         journal.refresh()
         strings.update(strings_of(journal.state))
-    return Workbench(here, rounds, strings)
+        probes += probes_of(journal.state, here.filter(pl.col("sweep") == folder.name))
+    return Workbench(here, rounds, strings, probes)
 
 
 def place_of(row: Row) -> Place:
@@ -369,62 +373,3 @@ def title_of(case: Case) -> str:
     emulated = " (emulated)" if case.emulated else ""
     draft = key.draft if case.kind == "prompt-lookup" else f"{key.draft} on {key.draft_device}{emulated}"
     return f"{draft} for {key.target} on {key.target_device}, {key.path}, prompt {case.prompt or '-'}"
-
-
-def measured_round(case: Case, rounds: RoundTable) -> Measured | None:
-    """A row's mean round, from its rounds; None without acceptance."""
-    count = rounds.number.size
-    if not count or case.tokens_per_round is None:
-        return None
-    timed = bool(np.isfinite(rounds.draft).all() and np.isfinite(rounds.verify).all())
-    proposals = float(rounds.c.sum())
-    rest = rounds.wall - rounds.draft - rounds.verify
-    return Measured(
-        speedup=case.speedup,
-        tokens_per_round=case.tokens_per_round,
-        proposals_per_round=proposals / count,
-        draft_ms=float(rounds.draft.sum()) / proposals if timed and proposals else None,
-        verify_ms=float(rounds.verify.sum()) / count if timed else None,
-        rest_ms=float(rest.sum()) / count if timed else None,
-        noise_rel=case.noise_rel,
-        diverged_at=case.same_prefix if case.same_prefix is not None and not case.same_text else None,
-    )
-
-
-def _budget(found: Measured) -> RoundBudget | None:
-    if found.draft_ms is None or found.verify_ms is None or found.rest_ms is None:
-        return None
-    return RoundBudget(
-        found.draft_ms * found.proposals_per_round,
-        found.verify_ms,
-        found.rest_ms,
-        found.tokens_per_round,
-        found.proposals_per_round,
-    )
-
-
-def _alone(case: Case) -> float | None:
-    return 1e-6 if case.kind == "prompt-lookup" else case.draft_alone_ms
-
-
-def _origins(fit: Fit, prior: Prior, source: Source, target: str) -> dict[str, Origin]:
-    """One origin a field; a term that the rows say next to nothing of counts as a default."""
-    word: Word = "measured" if fit.rounds else "fitted"
-    if fit.source.startswith("borrowed"):
-        word = "borrowed"
-    elif fit.source.startswith("default"):
-        word = "default"
-    origins: dict[str, Origin] = {}
-    for index, (name, term) in enumerate(TERMS.items()):
-        error = fit.se(term)
-        known = word in ("borrowed", "default") or error < TAUGHT * float(prior.sd[index])
-        here: Word = word if known else "default"
-        words = fit.source if known else f"the rows say next to nothing of it; {prior.source}"
-        origins[name] = Origin(here, words, error)
-    origins["first_round_ms"] = Origin(word if fit.rounds else "default", fit.source)
-    origins["target_ms"] = Origin("measured", target)
-    acceptance: Word = "default" if source.words.startswith("a guess") else "measured"
-    if source.words.startswith("by place, pooled"):
-        acceptance = "borrowed"
-    origins["acceptance"] = Origin(acceptance, source.words)
-    return origins
