@@ -78,11 +78,21 @@ def _flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + name, value
 
 
+OWNERS = frozenset(
+    (
+        "app", "place", "define", "watch", "explore", "whatif", "ask", "chart", "confirm", "details",
+        "filter", "form", "help", "lines", "list", "missed", "pane", "param", "pick", "read", "table", "type",
+    )
+)  # fmt: skip
+"""What an action's id begins with. Most of them register their actions only when they are first shown."""
+
+
 def unknown(keymap: dict[str, str], place: str) -> list[str]:
-    """Faults for ids of the app or of this (loaded) place that no action has."""
+    """Faults for ids of the app, of this (loaded) place or of nothing that exists, that no action has."""
     faults = []
     for name in keymap:
-        if name not in REGISTRY and name.partition(".")[0] in (place, "app", "place"):
+        owner = name.partition(".")[0]
+        if name not in REGISTRY and (owner in (place, "app", "place") or owner not in OWNERS):
             near = difflib.get_close_matches(name, REGISTRY, n=1)
             faults.append(f"no action is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
     return faults

@@ -339,7 +339,8 @@ def _spread_sd(sd: float | None, digits: int, glyphs: CellGlyphs) -> str:
 def _spread_interval(low: float | None, high: float | None, digits: int, glyphs: CellGlyphs) -> str:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f"{low:.{digits}f}{glyphs.to}{high:.{digits}f}"
+    # Two reps that differ leave an interval of many digits that says nothing.
+    return f"{low:.{digits}f}{glyphs.to}{'>999' if high > 999 else f'{high:.{digits}f}'}"
 
 
 def _statuses(window: pl.DataFrame, spec: ColumnSpec, glyphs: CellGlyphs) -> list[str]:

@@ -159,7 +159,9 @@ def _speedup(row: Row, signs: Signs) -> str:
     text = _number("speedup", 2)(row, signs)
     if row["speedup"] is None or row["speedup_lo"] is None:
         return text
-    return f"{text} [{row['speedup_lo']:.2f}, {row['speedup_hi']:.2f}]"
+    # Two reps that differ leave an interval of many digits that says nothing.
+    high = row["speedup_hi"]
+    return f"{text} [{row['speedup_lo']:.2f}, {'>99' if high > 99 else f'{high:.2f}'}]"
 
 
 def _status(row: Row, notes: Callable[[str], str]) -> str:

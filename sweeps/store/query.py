@@ -18,6 +18,7 @@ T = TypeVar("T")
 _OPERATOR: Final = re.compile(
     r"[=<>!()+*/%~'|]|\b(?:is|in|like|ilike|rlike|between|not|and|or|case)\b", re.IGNORECASE
 )
+_JOINED: Final = re.compile(r"'[^']*'|\([^()]*\)|\b(and|or)\b", re.IGNORECASE)
 _PLACE: Final = re.compile(r" at Line: (\d+), Column: (\d+)")
 _PREFIX: Final = "SELECT * FROM self WHERE "
 
@@ -59,7 +60,10 @@ def compile_filter(text: str, columns: Schema) -> pl.Expr:
     for name in expression.meta.root_names():
         if name not in columns:
             raise FilterError(_unknown(name, text, columns), _find(name, text))
-    _try_out(expression, columns)
+    try:
+        _try_out(expression, columns)
+    except FilterError as error:
+        raise FilterError(str(error), _wrong_part(text, columns)) from None
     return expression
 
 
@@ -155,17 +159,35 @@ def _guarded(make: Callable[[], T]) -> tuple[T | None, str]:
 
 def _try_out(expression: pl.Expr, columns: Schema) -> None:
     """Run the expression over one row of nulls: types, functions and patterns are checked that way."""
+    result, fault = _value(expression, columns)
+    if result is None:
+        raise FilterError(fault)
+    if result.dtype != pl.Boolean:
+        raise FilterError(f"not a condition: it gives {result.dtype}, not true or false")
 
+
+def _value(expression: pl.Expr, columns: Schema) -> tuple[pl.Series | None, str]:
     def run() -> pl.Series:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _row(columns).select(expression.alias("condition"))["condition"]
 
-    result, fault = _guarded(run)
-    if result is None:
-        raise FilterError(fault)
-    if result.dtype != pl.Boolean:
-        raise FilterError(f"not a condition: it gives {result.dtype}, not true or false")
+    return _guarded(run)
+
+
+def _wrong_part(text: str, columns: Schema) -> int | None:
+    """Where the first of the conditions joined by AND and OR begins that alone is wrong as well."""
+    start = 0
+    for part in [*_JOINED.finditer(text), None]:
+        if part is not None and part[1] is None:
+            continue  # a text in quotation marks or a bracketed group, in which the words join nothing
+        end = part.start() if part else len(text)
+        piece = text[start:end]
+        expression, _ = _guarded(lambda piece=piece: pl.sql_expr(piece))  # type: ignore[misc]
+        if expression is not None and _value(expression, columns)[0] is None:
+            return start + len(piece) - len(piece.lstrip())
+        start = part.end() if part else end
+    return None
 
 
 def _row(columns: Schema) -> pl.DataFrame:

@@ -200,6 +200,10 @@ async def test_filter_previews_and_keeps_the_last_good_rows(make_app: MakeApp, r
         pointer = next(line for line in lines_of(app) if "^ at 26" in line)
         assert pointer.index("^") == 1 + 25
         await press(pilot, "enter")
+        assert screen.filter_line.input.has_focus, "nothing typed is lost: it can be mended"
+        assert screen.filter_line.input.value.endswith("nothing = 1")
+        await type_text(pilot, "draft_device = 'NPU'")
+        await press(pilot, "enter")
         assert screen.view.filter == "draft_device = 'NPU'"
         assert screen.focused is screen.table
         await press(pilot, "z")

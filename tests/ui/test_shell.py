@@ -183,7 +183,7 @@ async def test_a_fault_of_the_keys_is_told_once(
 ) -> None:
     (own_folders / "config").mkdir()
     (own_folders / "config" / "keys.toml").write_text(
-        '"app.helpp" = "F"\n"app.leave" = 3\n', encoding="utf-8"
+        '"app.helpp" = "F"\n"app.leave" = 3\n"wacth.follow" = "G"\n', encoding="utf-8"
     )
     app = make_app(place="define")
     told: list[str] = []
@@ -193,6 +193,7 @@ async def test_a_fault_of_the_keys_is_told_once(
             await pilot.press(key)
             await pilot.pause()
     assert sorted(text.split()[0] for text in told if "app." in text) == ["app.leave:", "no"]
+    assert sum("wacth.follow" in text for text in told) == 1, "an id that belongs to no part of the app"
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,10 @@ class DefineScreen(PlaceScreen):
                 return "no run that can start is under the plan's cursor"
         if action == "define.save" and not self.keeper.modified and self.document.path is not None:
             return "there is nothing to save"
+        if action == "define.undo" and not self.toml.history.undo_stack:
+            return "nothing was changed"
+        if action == "define.redo" and not self.toml.history.redo_stack:
+            return "nothing was undone"
         if action == "define.revert" and not self.keeper.modified:
             return "nothing was changed"
         if action == "define.next-fault" and not self.examined.issues:

@@ -299,6 +299,9 @@ class ExploreCore(PlaceScreen):
     @on(FilterInput.Done)
     def _filter_done(self, message: FilterInput.Done) -> None:
         message.stop()
+        if message.keep and self.fault(replace(self._before_typing, filter=self.filter_line.input.value)):
+            self.notify("The filter is not understood yet: mend it, or esc drops it.", severity="warning")
+            return
         self._commit_filter(message.keep)
         self.table.focus()
 
