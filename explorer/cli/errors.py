@@ -1,6 +1,11 @@
-"""The one exception that commands raise for what the user can put right."""
+"""The one exception that commands raise for what the user can put right, and how it points at a place."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sweeps.store.query import FilterError
 
 
 class Problem(Exception):
@@ -9,3 +14,12 @@ class Problem(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def pointed(option: str, text: str, error: FilterError) -> str:
+    """The message, and the text from the offending place on."""
+    if error.position is None:
+        return f"{option}: {error}"
+    rest = text[error.position :].split("\n")[0]
+    place = f"at {rest[:30]!r}" if rest else "at the end"
+    return f"{option}: {error} ({place}, character {error.position + 1})"

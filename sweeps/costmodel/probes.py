@@ -70,9 +70,9 @@ def loop(times: LoopTimes, pair: tuple[str, str, str, str]) -> Loop | None:
     verify = [
         median(times.verify_ms[width]) / median(again)
         for width, again in times.again_ms.items()
-        if again and times.verify_ms.get(width)
+        if again and times.verify_ms.get(width) and median(again) > 0
     ]
-    if len(later) < 3 or not first or not verify:
+    if len(later) < 3 or min(later) <= 0 or not first or not verify:
         return None
     swing = median(later[2:])
     return Loop(pair, median(first) / swing, later[0] / swing, median(verify))

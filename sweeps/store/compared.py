@@ -193,7 +193,7 @@ def _drift(
             continue
         off = rate / fmean(base.rates.values()) - 1
         item.row["notes"] = _joined(item.row["notes"], f"drift: the baseline {off:+.1%} at the end")
-        if abs(off) > DRIFT_NOISY and not own:
+        if abs(off) > DRIFT_NOISY and not own and item.rates:
             item.row["noisy"] = True
 
 

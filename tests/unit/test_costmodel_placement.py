@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from explorer.cli import cli
+from explorer.cli.errors import Problem
 from sweeps.costmodel import placement
 from sweeps.costmodel.model import tables, train
 from tests.unit.costmodel_kit import World
@@ -84,3 +85,16 @@ def test_the_command_names_the_winner_of_the_published_table() -> None:
     for row in rows:
         by_prompt.setdefault(row["prompt"], row["draft_device"])
     assert set(by_prompt.values()) <= {"CPU", "GPU"}, "no NPU row of that table wins"
+
+
+def test_options_that_placement_does_not_take_are_refused() -> None:
+    for extra in (["--fit", "nat=3"], ["--hold-out", "draft"]):
+        done = CliRunner().invoke(cli, ["predict", "--placement", "--published", *extra])
+        assert isinstance(done.exception, Problem | SystemExit)
+        assert done.exit_code != 0
+
+
+def test_a_wrong_condition_is_pointed_at() -> None:
+    done = CliRunner().invoke(cli, ["predict", "--published", "--where", "draft < 3"])
+    assert isinstance(done.exception, Problem)
+    assert str(done.exception).endswith("(at 'draft < 3', character 1)")

@@ -88,6 +88,15 @@ def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
     assert found.verify == pytest.approx((1.2 + 1.05) / 2)
     empty = LoopTimes(run="r", prompt="p", verify_ms={}, again_ms={}, first_ms={}, later_ms=[])
     assert probes.loop(empty, PAIR) is None
+    stopped = LoopTimes(
+        run="r",
+        prompt="p",
+        verify_ms={"1": [0.0]},
+        again_ms={"1": [0.0]},
+        first_ms={"1": [0.0]},
+        later_ms=[[0.0]] * 4,
+    )
+    assert probes.loop(stopped, PAIR) is None, "a clock that stood still teaches nothing"
 
 
 def lookup_donor() -> Donor:

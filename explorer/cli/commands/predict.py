@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from explorer.cli.errors import Problem
+from explorer.cli.errors import Problem, pointed
 from explorer.cli.options import data_dir, data_option, format_option
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
         return
     frames = _loaded(data_dir(ctx, data, must_exist=True), options)
     if options["placement"]:
+        if options["fit"] or ctx.get_parameter_source("hold_out") is not ParameterSource.DEFAULT:
+            raise Problem("--placement learns from all rows: leave --fit and --hold-out out")
         frame, text = _placed(frames)
         print_frame(frame, format_, all_columns=True)
     else:
@@ -139,7 +142,7 @@ def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
     try:
         kept = filter_rows(runs, options["where"])
     except FilterError as error:
-        raise Problem(f"--where: {error}") from None
+        raise Problem(pointed("--where", options["where"], error)) from None
     # Baselines and drafts alone stay: the condition is about speculative rows.
     import polars as pl
 

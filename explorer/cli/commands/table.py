@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from explorer.cli.errors import Problem
+from explorer.cli.errors import Problem, pointed
 from explorer.cli.options import data_dir, data_option, format_option
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def command(
     try:
         frame = filter_rows(frame, where)
     except FilterError as error:
-        raise Problem(_pointed("--where", where.strip(), error)) from None
+        raise Problem(pointed("--where", where.strip(), error)) from None
     try:
         frame = sort_rows(frame, parse_sort(sort_))
     except FilterError as error:
@@ -114,12 +114,3 @@ def _pivot(frame: pl.DataFrame, text: str) -> Any:
         raise FilterError("pivot: one column in values= and one aggregate in agg=")
     agg = parts.get("agg") or ["mean"]
     return pivot(frame, parts["rows"], parts.get("cols", []), parts["values"][0], agg[0])
-
-
-def _pointed(option: str, text: str, error: Any) -> str:
-    """The message, and the text from the offending place on."""
-    if error.position is None:
-        return f"{option}: {error}"
-    rest = text[error.position :].split("\n")[0]
-    place = f"at {rest[:30]!r}" if rest else "at the end"
-    return f"{option}: {error} ({place}, character {error.position + 1})"

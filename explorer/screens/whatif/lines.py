@@ -193,7 +193,9 @@ def _made_of(outcome: Outcome, width: int) -> list[Parts]:
 
 
 def _placement(base: Base, width: int) -> list[Parts]:
-    lines: list[Parts] = [("",), (("Where the draft belongs", "strong"),)] if base.placement else []
+    lines: list[Parts] = (
+        [("",), (("Where the draft belongs", "strong"), ("  by all rows", "dim"))] if base.placement else []
+    )
     for words in base.placement:
         lines += [("  " + piece,) for piece in wrapped(words, width - 2)]
     return lines
