@@ -15,8 +15,9 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-NICE: Final = 10
-"""Linux: the share of a busy core that is left to a thread of this niceness is about a tenth."""
+NICE: Final = 5
+"""Linux: the share of a busy core that is left to a thread of this niceness is about a quarter. With a
+tenth (10) keys are answered late where all cores are busy."""
 
 _BELOW_NORMAL: Final = -1
 _starting: Final = threading.Lock()

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from explorer.priority import NICE
+
 SCRIPT = """
 import json, os, subprocess, sys, threading
 from explorer.priority import in_front, step_back
@@ -34,6 +36,6 @@ def test_the_app_steps_back_and_its_sweeps_do_not() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["in front before"] == 7
-    assert found["after"] == max(found["before"], 10)
+    assert found["after"] == max(found["before"], NICE)
     assert found["thread"] == found["child"] == found["after"]
     assert found["child in front"] == found["before"]
