@@ -14,12 +14,8 @@ from explorer import glyphs, keys, manners, messages, places, session
 from explorer.actions import SHELL, Acting, bindings, offers
 from explorer.keyorder import KeysInOrder
 from explorer.palette import Actions
-from explorer.priority import step_back
 from explorer.screens.base import Opening, PlaceScreen
 from explorer.styles import THEMES
-
-START_S = 2.0
-"""The app has come up after this."""
 
 
 class SpecdecApp(Acting, KeysInOrder):
@@ -70,7 +66,6 @@ class SpecdecApp(Acting, KeysInOrder):
             self._open_first()
         else:
             self.call_after_refresh(self._open_first)
-            self.set_timer(START_S, step_back)  # Coming up is not slowed by it.
 
     def _open_first(self) -> None:
         if self.current_mode not in places.MODES:  # Else a key was quicker than the first place.

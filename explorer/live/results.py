@@ -9,7 +9,6 @@ from typing import Any
 
 from explorer.live.labels import label
 from explorer.live.state import Result
-from explorer.priority import step_back
 from sweeps.plan.model import Run
 
 Load = Callable[[Path], list[dict[str, Any]]]
@@ -83,7 +82,6 @@ class ResultsLoader:
         self._wanted.set()
 
     def _run(self) -> None:
-        step_back()
         while True:
             self._wanted.wait()
             if self._stopped:

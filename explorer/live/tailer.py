@@ -19,7 +19,6 @@ from explorer.live import results, vocabulary
 from explorer.live.fold import Fold
 from explorer.live.replay import CHUNK, Timeline
 from explorer.live.state import LiveState, Result
-from explorer.priority import step_back
 from sweeps.events.journal import JournalReader
 from sweeps.events.types import RunEnded
 from sweeps.supervise.folder import SweepFolder
@@ -109,7 +108,6 @@ class Tailer(threading.Thread):
 
     def run(self) -> None:
         """Read, judge, post, wait."""
-        step_back()
         while not self._stopping:
             self._read()
             self._look()

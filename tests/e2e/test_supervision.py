@@ -116,7 +116,8 @@ def test_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, 
 
 def test_stop_skip_and_a_second_sweep(tmp_path: Path, results: Path) -> None:
     """Detached; a second sweep is refused; `--skip` ends one run; `stop` ends the sweep."""
-    sweep = write(tmp_path, LONG)
+    # Long enough for a quick machine: each run is ended by what is asked for, never by itself.
+    sweep = write(tmp_path, sweep_text(SPECULATIVE.format(device="CPU"), budget=600, reps=300))
     started = specdec("run", sweep, "--detach", "--data", str(results))
     assert started.returncode == 0, started.stderr
     assert "specdec watch" in started.stdout

@@ -7,7 +7,6 @@ import threading
 
 import msgspec
 
-from explorer.priority import in_front
 from explorer.screens.define.wire import Reply, Request
 from sweeps.supervise.process import apart_from_terminal, child_environment, python_command
 
@@ -42,16 +41,13 @@ class Helper:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is None:
-            # It starts sweeps, which must not run behind other programs.
-            self._child = in_front(
-                lambda: subprocess.Popen(
-                    python_command("explorer.screens.define.inside"),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=child_environment(),
-                    **apart_from_terminal(),
-                )
+            self._child = subprocess.Popen(
+                python_command("explorer.screens.define.inside"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=child_environment(),
+                **apart_from_terminal(),
             )
         return self._child
 

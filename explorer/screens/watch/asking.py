@@ -9,7 +9,6 @@ from textual.message import Message
 
 from explorer.live.state import RunView
 from explorer.live.tailer import Update
-from explorer.priority import in_front
 from explorer.screens.base import PlaceScreen
 from explorer.screens.watch.dialogs import Ask
 from sweeps.supervise import control
@@ -113,7 +112,7 @@ class AskingScreen(PlaceScreen):
         from sweeps.supervise.detach import NotStarted, start_detached
 
         try:
-            in_front(lambda: start_detached(folder, retry_failed=True))
+            start_detached(folder, retry_failed=True)
         except (NotStarted, OSError) as error:
             self.post_message(self.Retried(str(error)))
         else:
