@@ -81,7 +81,8 @@ def _flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 OWNERS = frozenset(
     (
         "app", "place", "define", "watch", "explore", "whatif", "ask", "chart", "confirm", "details",
-        "filter", "form", "help", "lines", "list", "missed", "pane", "param", "pick", "read", "table", "type",
+        "filter", "form", "help", "jump", "lines", "list", "missed", "pane", "param", "pick", "read",
+        "table", "type",
     )
 )  # fmt: skip
 """What an action's id begins with. Most of them register their actions only when they are first shown."""

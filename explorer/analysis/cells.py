@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 import polars as pl
 from rich.cells import cell_len, set_cell_size
 
+from explorer.numbers import bounded
+
 Kind = Literal["auto", "status", "bar", "heat", "general"]
 """`general`: numbers of very different size in one column, four figures each."""
 Align = Literal["left", "right"]
@@ -339,8 +341,7 @@ def _spread_sd(sd: float | None, digits: int, glyphs: CellGlyphs) -> str:
 def _spread_interval(low: float | None, high: float | None, digits: int, glyphs: CellGlyphs) -> str:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    # Two reps that differ leave an interval of many digits that says nothing.
-    return f"{low:.{digits}f}{glyphs.to}{'>999' if high > 999 else f'{high:.{digits}f}'}"
+    return f"{low:.{digits}f}{glyphs.to}{bounded(high, digits)}"
 
 
 def _statuses(window: pl.DataFrame, spec: ColumnSpec, glyphs: CellGlyphs) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from explorer.numbers import bounded
 from sweeps.measure.guards import fired, spoiled
 
 Row = Mapping[str, Any]
@@ -159,9 +160,7 @@ def _speedup(row: Row, signs: Signs) -> str:
     text = _number("speedup", 2)(row, signs)
     if row["speedup"] is None or row["speedup_lo"] is None:
         return text
-    # Two reps that differ leave an interval of many digits that says nothing.
-    high = row["speedup_hi"]
-    return f"{text} [{row['speedup_lo']:.2f}, {'>99' if high > 99 else f'{high:.2f}'}]"
+    return f"{text} [{row['speedup_lo']:.2f}, {bounded(row['speedup_hi'], 2)}]"
 
 
 def _status(row: Row, notes: Callable[[str], str]) -> str:

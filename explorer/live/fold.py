@@ -93,13 +93,16 @@ class Fold:
         """How the last supervisor said that it left; None while it has not."""
         self.began = 0.0
         self.last = 0.0
+        self.idle_s = 0.0
+        """Time in which nobody worked on it: from a supervisor's last event to the next one's first."""
 
     # -- events ---------------------------------------------------------------------------------------
 
     def apply(self, event: AnyEvent) -> None:
         """Take one event in. Events of runs that no plan names are passed over."""
-        self.last = max(self.last, event.t)
+        before, self.last = self.last, max(self.last, event.t)
         if isinstance(event, SweepStarted):
+            self.idle_s += self.last - before if before else 0.0
             self._sweep_started(event)
         elif isinstance(event, SweepEnded):
             self.ended = event.status
@@ -325,6 +328,7 @@ class Fold:
             verdict=verdict,
             now=now,
             began=self.began,
+            idle_s=self.idle_s,
             last=self.last,
             runs=views,
             current=self._current,

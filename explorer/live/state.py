@@ -162,6 +162,8 @@ class LiveState(msgspec.Struct, frozen=True):
     verdict: Verdict = Verdict("unknown", "nothing read yet")
     now: float = 0.0
     began: float = 0.0
+    idle_s: float = 0.0
+    """Time since then in which nobody worked on it."""
     last: float = 0.0
     """Time of the newest event read."""
     runs: tuple[RunView, ...] = ()

@@ -170,6 +170,7 @@ class PlaceScreen(Acting, Screen[None]):
         Action("place.back", "Go back", "escape", "Closes what is open, or leaves a text field."),
         Action("place.next-pane", "Go to the next pane", "g,f6", footer="pane"),
         Action("place.previous-pane", "Go to the previous pane", "G,shift+f6"),
+        Action("place.jump", "Go to a pane by its number", "ctrl+o", "Also from within a text field."),
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
@@ -286,8 +287,18 @@ class PlaceScreen(Acting, Screen[None]):
         """The other way around."""
         self.action_next_pane(-1)
 
+    def action_jump(self) -> None:
+        """Asks which pane."""
+        from explorer.screens.jump import Jump
+
+        self.app.push_screen(Jump(self.PANES, self.pane), self._jumped)
+
+    def _jumped(self, pane: str | None) -> None:
+        if pane is not None:
+            self.action_show_pane(pane)
+
     def why_not(self, action: str) -> str:
-        if action in ("place.next-pane", "place.previous-pane") and len(self.PANES) < 2:
+        if action in ("place.next-pane", "place.previous-pane", "place.jump") and len(self.PANES) < 2:
             return "there is one pane only"
         return ""
 

@@ -139,6 +139,10 @@ class Evidence:
             if exact is not None:
                 return exact
         rule = rule_of(case.key.path)
+        forced = self._forced(case)
+        if forced is not None and rollback.loses(case.key):
+            # Rounds of such a draft reveal what it lost, too: the string is what it would do without.
+            return self._rolled_back(case, forced)
         found = self._strings(case)
         if found:
             return self._replayed(case, rule, found)
@@ -177,6 +181,11 @@ class Evidence:
             "the n-gram search replayed on the text",
         )
 
+    def _forced(self, case: Case) -> str | None:
+        """The scored string over the very text that the case is compared with."""
+        key = case.key
+        return self.strings.get((key.target, key.draft, case.prompt, BASELINE_PATH[key.path]))
+
     def _strings(self, case: Case) -> list[tuple[float, str, str]]:
         """(weight, string, words) of the same target, draft and prompt; the nearest path and device only."""
         alike = [
@@ -185,12 +194,7 @@ class Evidence:
             if (c.key.target, c.key.draft, c.prompt) == (case.key.target, case.key.draft, case.prompt)
             and self._of(c) is not None
         ]
-        own = BASELINE_PATH[case.key.path]
-        name = (case.key.target, case.key.draft, case.prompt)
-        forced = self.strings.get((*name, own))
-        if forced is not None and rollback.loses(case.key):
-            # Rounds of such a draft reveal what it lost, too: the string is what it would do without.
-            return [(1.0, forced, LESS_ROLLBACK)]
+        forced = self._forced(case)
         near = [c for c in alike if c.key == case.key] or [c for c in alike if c.key.path == case.key.path]
         # A run whose text leaves the baseline's tells the truth about it up to there.
         true_text = [c for c in near if c.same_prefix is not None]
@@ -204,14 +208,13 @@ class Evidence:
             return [(1.0, bits, " and ".join(words))]
         if near:
             return [(1.0, t.bits, f"traced at NAT {c.nat}") for c in near if (t := self._of(c)) is not None]
+        name = (case.key.target, case.key.draft, case.prompt)
         other = next((bits for (*key, _), bits in self.strings.items() if tuple(key) == name), None)
         if other is not None:
             return [(1.0, other, OTHER_TEXT)]
         return [(1.0, t.bits, "traced on another path") for c in alike if (t := self._of(c)) is not None]
 
     def _replayed(self, case: Case, rule: Rule, found: Sequence[tuple[float, str, str]]) -> Source:
-        if found[0][2] == LESS_ROLLBACK:
-            return self._rolled_back(case, found[0][1])
         parts = [on_string(bits, rule, case.nat, case.budget) for _, bits, _ in found]
         if case.kind == "prompt-lookup":
             parts = [padded(part, case.nat) for part in parts]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,12 +18,11 @@ from sweeps import atomic, paths
 from sweeps.store.predicted import with_predictions
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column, empty
 from sweeps.store.tables import JOURNAL, Tables
+from sweeps.supervise.folder import SweepFolder
+from sweeps.supervise.state import standing
 
 FORMAT: Final = "2"
 """Goes up when the same journal would give other tables."""
-
-GONE_AFTER_S: Final = 30.0
-"""A supervisor writes `supervisor.json` every 2 s; after this long without it, it is gone."""
 
 _TABLES: Final[dict[str, tuple[dict[str, Column], Callable[[Tables], pl.DataFrame]]]] = {
     "runs": (RUNS, with_predictions),
@@ -134,7 +132,9 @@ class SweepFrames:
             found = build(self._tables())
         # A copied or renamed folder is a sweep of its own.
         found = found.with_columns(sweep=pl.lit(self.folder.name))
-        return _interrupted(found) if name == "runs" and not _supervised(self.folder) else found
+        if name == "runs" and not standing(SweepFolder(self.folder)).live:
+            found = _interrupted(found)
+        return found
 
     def _tables(self) -> Tables:
         if self._followed is None:
@@ -168,14 +168,6 @@ def _cached(folder: Path, table: str, columns: Mapping[str, Column]) -> pl.DataF
         return None
     same = found.schema == pl.Schema({name: column.dtype for name, column in columns.items()})
     return found if same else None
-
-
-def _supervised(folder: Path) -> bool:
-    try:
-        beat = (folder / "supervisor.json").stat().st_mtime
-    except OSError:
-        return False
-    return time.time() - beat < GONE_AFTER_S
 
 
 def _interrupted(runs: pl.DataFrame) -> pl.DataFrame:

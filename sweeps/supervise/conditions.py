@@ -45,9 +45,16 @@ def throttle_count(cpus: Path = _CPUS) -> int:
 
 def on_battery() -> bool:
     """Whether there is a battery and it is being drained."""
+    return power_source().startswith("battery")
+
+
+def power_source() -> str:
+    """'mains', 'battery (NN %)', or '' where there is no battery or its state is not known."""
     import psutil
 
     battery = None
     with contextlib.suppress(Exception):  # psutil raises whatever a broken power driver does
         battery = psutil.sensors_battery()
-    return battery is not None and battery.power_plugged is False
+    if battery is None or battery.power_plugged is None:
+        return ""
+    return "mains" if battery.power_plugged else f"battery ({battery.percent:.0f} %)"

@@ -9,6 +9,8 @@ import socket
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from sweeps.supervise.conditions import power_source
+
 PACKAGES = ("openvino", "openvino-genai", "openvino-tokenizers")
 
 
@@ -50,15 +52,3 @@ def cpu_name() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def power_source() -> str:
-    """'mains', 'battery (NN %)', or '' where there is no battery."""
-    import psutil
-
-    battery = None
-    with contextlib.suppress(Exception):  # psutil raises whatever a broken power driver does
-        battery = psutil.sensors_battery()
-    if battery is None:
-        return ""
-    return "mains" if battery.power_plugged else f"battery ({battery.percent:.0f} %)"

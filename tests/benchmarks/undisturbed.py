@@ -3,6 +3,7 @@ so the fastest of many interleaved reps say what the machine does when it is lef
 
 from __future__ import annotations
 
+from statistics import fmean, stdev
 from typing import Any
 
 import polars as pl
@@ -44,9 +45,7 @@ def _row(
     own = rates.get(tuple(row[name] for name in ROW))
     if own is None:
         return row
-    mean = sum(own) / len(own)
-    sd = (sum((rate - mean) ** 2 for rate in own) / (len(own) - 1)) ** 0.5
-    row = {**row, "tok_s": mean, "tok_s_sd": sd, "reps": len(own)}
+    row = {**row, "tok_s": fmean(own), "tok_s_sd": stdev(own), "reps": len(own)}
     base = rates.get((row["sweep"], row["baseline"], row["prompt"]))
     if row["speedup"] is not None and base is not None:
         found = ratio(own, base)

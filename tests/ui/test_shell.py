@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import pty
 import re
 import select
@@ -21,8 +23,9 @@ from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+import explorer
 from explorer import actions, keys, launch, manners, session
-from explorer.actions import Action, bindings, offers
+from explorer.actions import REGISTRY, Action, bindings, offers
 from explorer.app import SpecdecApp
 from explorer.asciifilter import to_ascii
 from explorer.cli.commands.paths import command as paths_command
@@ -228,6 +231,33 @@ async def test_panes_one_at_a_time_when_narrow(app: SpecdecApp) -> None:
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
         assert screen.query_one("#left").display and screen.query_one("#right").display
+
+
+async def test_a_pane_is_reached_by_its_number_from_any_other(app: SpecdecApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await probe(pilot)
+        await pilot.press("ctrl+o")
+        await pilot.pause()
+        await pilot.pause()
+        shown = "\n".join(lines_of(app))
+        assert "1 Left" in shown and "2 Right" in shown and "esc stays" in shown
+        await pilot.press("9")
+        assert app.screen is not screen, "there is no ninth pane"
+        await pilot.press("2")
+        await pilot.pause()
+        assert app.screen is screen and screen.pane == "right"
+        await pilot.press("ctrl+o", "escape")
+        await pilot.pause()
+        assert app.screen is screen and screen.pane == "right"
+
+
+async def test_every_action_belongs_to_a_known_part_of_the_app() -> None:
+    for module in pkgutil.walk_packages(explorer.__path__, "explorer."):
+        if not module.name.endswith(("__main__", ".inside")):
+            importlib.import_module(module.name)
+    ours = {id_ for id_ in REGISTRY if not id_.startswith("probe.")}
+    assert len(ours) > 100
+    assert {id_.partition(".")[0] for id_ in ours} == keys.OWNERS
 
 
 async def test_first_start_explores_and_says_how_to_run_the_demo(make_app: MakeApp) -> None:

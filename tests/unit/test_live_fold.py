@@ -236,6 +236,16 @@ def test_the_end_is_remembered_until_another_supervisor_starts() -> None:
     assert made.ended is None
 
 
+def test_time_without_a_supervisor_is_not_the_sweeps() -> None:
+    begun = started(plan(BASE))
+    made = fold(begun, *run_events("base", begun.t, took=12.0))
+    worked = made.last - begun.t
+    made.apply(msgspec.structs.replace(begun, t=begun.t + 3600))
+    state = made.state(RUNNING, begun.t + 3700)
+    assert state.began == begun.t
+    assert state.now - state.began - state.idle_s == pytest.approx(worked + 100)
+
+
 def test_events_of_unknown_runs_and_a_broken_plan_are_survived() -> None:
     broken = msgspec.structs.replace(started(plan(BASE)), plan=msgspec.Raw(b'{"sweep": 1}'))
     made = fold(broken, RunStarted(run="nobody", attempt=1, pid=1, todo=1), Log(message="a word"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -16,6 +16,7 @@ from sweeps.store import frames
 from sweeps.store.frames import load_reps, load_rounds, load_runs, rebuild, write_parquet
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column
 from sweeps.store.tables import Tables
+from sweeps.supervise.owner import beat, myself
 from tests.unit import journal_kit as kit
 
 JOURNALS = Path(__file__).parents[1] / "data" / "journals"
@@ -296,12 +297,12 @@ def test_failed_and_queued_runs_have_a_row_a_prompt(results: Path) -> None:
 def test_a_running_sweep_is_read_from_its_journal(results: Path) -> None:
     events = [kit.started(kit.plan(BASE)), RunStarted(run="base", attempt=1, pid=1, todo=3), kit.rep(BASE, 0)]
     folder = kit.write(results, events)
-    beat = folder / "supervisor.json"
-    beat.write_text("{}", encoding="utf-8")
+    owner = myself(folder)
+    beat(folder / "supervisor.json", owner)
     assert runs_of(folder)["base"]["status"] == "running"
     assert runs_of(folder)["base"]["reps"] == 1
-    old = time.time() - 300
-    os.utime(beat, (old, old))
+    another = msgspec.structs.replace(owner, process_started=owner.process_started - 300)
+    beat(folder / "supervisor.json", another)
     assert runs_of(folder)["base"]["status"] == "cancelled"
     assert "--resume" in str(runs_of(folder)["base"]["reason"])
 

@@ -56,7 +56,7 @@ def status_lines(update: Update, glyphs: Glyphs, width: int, paused: bool, note:
     """Two lines: how the sweep stands; what there is to know about the view."""
     state = update.state
     head = f" {word(state.verdict.word, glyphs)}  "
-    took = duration(state.now - state.began) if state.began else UNKNOWN
+    took = duration(state.now - state.began - state.idle_s) if state.began else UNKNOWN
     ended = f"   {took} after its start" if update.replay else f"   took {took}"
     tail = f"   {took} so far" if state.verdict.live else ended
     runs = f"{state.runs_over} of {len(state.runs)} runs   "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from explorer.numbers import bounded
+
 UNKNOWN = "--"
 
 
@@ -35,9 +37,7 @@ def percent(value: float | None) -> str:
 
 def ratio(value: float) -> str:
     """Three digits: `1.35`, `13.1`, `113`, and not more."""
-    if value > 999:
-        return ">999"
-    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
+    return bounded(value, 2 if value < 9.995 else 1 if value < 99.95 else 0)
 
 
 def memory(megabytes: float | None) -> str:
