@@ -139,7 +139,8 @@ def _what(row: Row, signs: Signs) -> str:
         return "+ prompt lookup"
     device = "target_device" if row["draft"] is None else "draft_device"
     at = f"@{row[device]}" + ("(emu)" if row.get("emulated") and row[device] == "NPU" else "")
-    return f"{row['target']}{at}" if row["draft"] is None else f"+ {row['draft']}{at}"
+    agrees = " agreement" if row["kind"] == "agreement" else ""
+    return f"{row['target']}{at}" if row["draft"] is None else f"+ {row['draft']}{at}{agrees}"
 
 
 def _path(row: Row, signs: Signs) -> str:

@@ -130,6 +130,11 @@ def print_results(folder: SweepFolder, format_: str = "text") -> None:
     from sweeps.store.frames import load_sweep_runs
 
     runs = load_sweep_runs(folder.path)
+    if format_ == "text":
+        import polars as pl
+
+        # An agreement pass that went well measures nothing that stands in a table.
+        runs = runs.filter((pl.col("kind") != "agreement") | (pl.col("status") != "ok"))
     print_frame(runs, format_)
     if format_ == "text":
         click.echo("")

@@ -295,7 +295,8 @@ class PlaceScreen(Acting, Screen[None]):
 
     def _jumped(self, pane: str | None) -> None:
         if pane is not None:
-            self.action_show_pane(pane)
+            # This screen is laid out again first: what is drawn into a hidden pane would be lost.
+            self.call_after_refresh(self.action_show_pane, pane)
 
     def why_not(self, action: str) -> str:
         if action in ("place.next-pane", "place.previous-pane", "place.jump") and len(self.PANES) < 2:

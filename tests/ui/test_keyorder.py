@@ -11,7 +11,7 @@ from textual.keys import _character_to_key
 from explorer.app import SpecdecApp
 from explorer.screens.explore.dialogs import TypeLine
 from explorer.screens.explore.screen import ExploreScreen
-from tests.ui.test_explore import run_frame
+from tests.ui.explore_kit import run_frame
 
 MakeApp = Callable[..., SpecdecApp]
 

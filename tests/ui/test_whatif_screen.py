@@ -83,13 +83,18 @@ async def test_looks(
         check(app, f"whatif-{look}-{size[0]}x{size[1]}")
 
 
+@pytest.mark.parametrize("jump", [False, True], ids=["around", "by number"])
 @pytest.mark.parametrize("pane", ["curve", "answers", "rows"])
-async def test_narrow_panes(make_app: Make, made: Workbench, pane: str) -> None:
-    """At 80x24 one pane at a time; `g` goes through them."""
+async def test_narrow_panes(make_app: Make, made: Workbench, pane: str, jump: bool) -> None:
+    """At 80x24 one pane at a time; `g` goes through them, a number straight to one."""
     app = make_app("explore")
     async with app.run_test(size=(80, 24)) as pilot:
         found = await opened(pilot)
-        for _ in range(4):
+        if jump:
+            names = [name for name, _ in found.PANES]
+            await pilot.press("ctrl+o", str(names.index(pane) + 1))
+            await pilot.pause(0.2)
+        for _ in range(0 if jump else 4):
             if found.pane == pane:
                 break
             await pilot.press("g")

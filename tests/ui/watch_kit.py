@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from textual.pilot import Pilot
 
 from explorer.app import SpecdecApp
 from explorer.live.fold import Fold
@@ -27,6 +28,7 @@ from sweeps.events.types import (
     Tokens,
 )
 from sweeps.plan.model import Finding
+from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.state import Verdict
 from tests.unit.journal_kit import plain, plan, speculative, started
 
@@ -175,3 +177,21 @@ def screen_of(app: SpecdecApp) -> WatchScreen:
 def feed(app: SpecdecApp, folder: Path, update: Update) -> None:
     """Post an update as the tailer does."""
     screen_of(app).post_message(attach.Updated(update, folder))
+
+
+def make_sure(app: object) -> SpecdecApp:
+    """The app, by its own type."""
+    assert isinstance(app, SpecdecApp)
+    return app
+
+
+async def show(pilot: Pilot[None], folder: SweepFolder, **changes: object) -> SpecdecApp:
+    """Feed the half-way state (or what `changes` say) and wait until it is drawn."""
+    app = pilot.app
+    assert isinstance(app, SpecdecApp)
+    await pilot.pause()
+    events = changes.pop("events", None)
+    feed(app, folder.path, update_of(events if isinstance(events, list) else half_way(), **changes))  # type: ignore[arg-type]
+    await pilot.pause()
+    await pilot.pause()
+    return app

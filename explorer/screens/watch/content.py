@@ -246,7 +246,10 @@ def result_lines(results: Sequence[Result], state: LiveState, width: int, glyphs
     lines = [line((head, "dim"))]
     shorts = {view.id: view.short for view in state.runs}
     order = {view.id: place for place, view in enumerate(state.runs)}
+    agreements = {view.id for view in state.runs if view.run.config.kind == "agreement"}
     for row in sorted(results, key=lambda row: order.get(row.run, len(order))):
+        if row.run in agreements and row.status == "ok":
+            continue  # It measures nothing that stands in a table.
         start = f" {fit(shorts.get(row.run, row.label), name, glyphs.ellipsis)}"
         start += f" {fit(row.prompt, prompt, glyphs.ellipsis)}"
         status = word(row.status, glyphs)
