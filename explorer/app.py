@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -53,6 +54,12 @@ class SpecdecApp(Acting, KeysInOrder):
             self.register_theme(theme)
         for name in places.MODES:
             self.add_mode(name, partial(places.make, name, self))
+
+    def get_driver_class(self) -> type[Driver]:
+        """One that outlives its terminal."""
+        from explorer.terminal import Driver
+
+        return Driver
 
     def get_default_screen(self) -> Screen[Any]:
         """Header and keys of the first place: painted before that place is imported."""

@@ -63,22 +63,24 @@ def greet(app: SpecdecApp) -> None:
         app.screen.banner = NO_RESULTS.format(key=key)
 
 
+def leave(app: SpecdecApp, number: int) -> None:
+    """End the app in order, as after the signal with this number."""
+    app.save_session()
+    app.exit(return_code=128 + number)
+
+
 def leave_on_signals(app: SpecdecApp) -> None:
     """A closed terminal or a plain `kill` ends the app in order; exit code 128 + signal number."""
-
-    def leave(number: int) -> None:
-        app.save_session()
-        app.exit(return_code=128 + number)
 
     loop = asyncio.get_running_loop()
     if app.is_headless:  # Tests run beside others in one process, whose handlers these would replace.
         return
     if sys.platform == "win32":
         for number in (signal.SIGTERM, signal.SIGBREAK):
-            signal.signal(number, lambda n, _: loop.call_soon_threadsafe(leave, n))
+            signal.signal(number, lambda n, _: loop.call_soon_threadsafe(leave, app, n))
     else:
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, leave, number)
+            loop.add_signal_handler(number, leave, app, number)
 
 
 def keep(app: SpecdecApp) -> None:

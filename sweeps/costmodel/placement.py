@@ -44,7 +44,7 @@ class Place:
     def name(self) -> str:
         """`draft-s on NPU*`; the star: emulated."""
         key = self.case.key
-        where = f"{key.target_device}" if key.draft == LOOKUP else f"{key.draft_device}"
+        where = key.target_device if key.draft == LOOKUP else key.draft_device
         return f"{key.draft} on {where}{'*' if self.case.emulated else ''}"
 
 
@@ -112,8 +112,8 @@ def words(found: Sequence[Place]) -> list[str]:
         f"fastest: {best.name}, NAT {best.case.nat}, {best.rate:.1f} tok/s "
         f"({best.prediction.speedup:.2f}x its baseline)"
     ]
-    if best.prediction.speedup < 1:
-        lines[0] += "; slower than the target alone, as is every other place"
+    if all(place.prediction.speedup < 1 for place in found):
+        lines[0] += "; no place is faster than the target alone on its path"
     for other in found[1:]:
         sure = beats(best, other)
         verb = "beats" if sure >= SURE else "is likely before" if sure >= 0.75 else "cannot be told from"

@@ -31,6 +31,16 @@ MEASURES: Final = frozenset(
 """Columns by which rows are ranked: noisy rows then come after all others."""
 
 
+SHORT: Final = {
+    "nat": "num_assistant_tokens",
+    "tau": "tokens_per_round",
+    "r": "acceptance",
+    "acc": "acceptance",
+    "k": "proposals_per_round",
+}
+"""What the field, and the heads of our own tables, call some columns."""
+
+
 class FilterError(ValueError):
     """A filter or a column name that means nothing; `position` is the index of the offending character in
     the text, None where it is not known."""
@@ -201,7 +211,8 @@ def _unknown(name: str, text: str, columns: Schema) -> str:
 
 
 def _no_column(name: str, columns: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(columns), n=3)
+    known, meant = list(columns), SHORT.get(name.lower(), "")
+    close = [meant] if meant in known else difflib.get_close_matches(name, known, n=3)
     return f"no column {name}" + (f"; did you mean {' or '.join(close)}?" if close else "")
 
 

@@ -65,7 +65,12 @@ if sys.platform != "win32":
         """POSIX: the program leads a session of its own whose controlling terminal is the pty."""
 
         def __init__(
-            self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int
+            self,
+            command: Sequence[str],
+            environment: dict[str, str],
+            columns: int,
+            lines: int,
+            controlling: bool,
         ) -> None:
             import fcntl
             import pty
@@ -77,7 +82,7 @@ if sys.platform != "win32":
             self._child = subprocess.Popen(
                 command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,
                 # A hang-up is told to the session whose controlling terminal is lost: make it this one.
-                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
             )  # fmt: skip
             os.close(slave)
             self._open = True
@@ -120,7 +125,12 @@ else:
         """Windows: reads block there, so a thread does them."""
 
         def __init__(
-            self, command: Sequence[str], environment: dict[str, str], columns: int, lines: int
+            self,
+            command: Sequence[str],
+            environment: dict[str, str],
+            columns: int,
+            lines: int,
+            controlling: bool,  # POSIX only: no signal tells of a closed console here.
         ) -> None:
             import queue
             import threading
@@ -177,10 +187,18 @@ def why_not() -> str:
 
 
 class Terminal:
-    """The app, or another `command`, in a terminal of `columns` x `lines`; use it in a `with`."""
+    """The app, or another `command`, in a terminal of `columns` x `lines`; use it in a `with`.
+
+    `controlling`: a closed terminal is told to the program by SIGHUP.
+    """
 
     def __init__(
-        self, *arguments: str, command: Sequence[str] = APP, columns: int = 120, lines: int = 40
+        self,
+        *arguments: str,
+        command: Sequence[str] = APP,
+        columns: int = 120,
+        lines: int = 40,
+        controlling: bool = True,
     ) -> None:
         environment = dict(os.environ) | {
             "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUTF8": "1",
@@ -194,7 +212,7 @@ class Terminal:
         """Every byte that came."""
         self.heard = 0.0
         """When the newest of them came, by `time.perf_counter`."""
-        self._line: _Line = _Pseudo([*command, *arguments], environment, columns, lines)
+        self._line: _Line = _Pseudo([*command, *arguments], environment, columns, lines, controlling)
 
     def __enter__(self) -> Terminal:
         return self

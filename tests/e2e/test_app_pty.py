@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 
 import polars as pl
+import psutil
 import pytest
 
+from explorer.terminal import HANG_UP
 from sweeps import paths
 from sweeps.events.types import RepDone, RunEnded
 from sweeps.supervise import control
@@ -227,6 +229,32 @@ def test_a_sweep_outlives_its_terminals(sweeps: Path) -> None:
         app.press("q")
         assert app.exit_code() == 0
         assert b"goes on" not in app.raw
+
+
+def test_a_terminal_that_closes_without_a_signal_ends_the_app() -> None:
+    """As with `nohup`, or where the app leads no session: nobody is left to read, and none to press `q`."""
+    with Terminal(columns=80, lines=24, controlling=False) as app:
+        app.wait("9 of 9 rows: runs")
+        app.hang_up()
+        assert app.exit_code() == 128 + HANG_UP
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no job control there")
+def test_stopped_and_continued_the_app_takes_its_terminal_again() -> None:
+    """`kill -STOP`, `kill -CONT`: one reader and one writer, as before, the screen drawn anew, keys heard."""
+    with Terminal(columns=80, lines=24) as app:
+        app.wait("9 of 9 rows: runs")
+        threads = len(psutil.Process(app.pid).threads())
+        for _ in range(3):
+            app.raw.clear()
+            os.kill(app.pid, signal.SIGSTOP)
+            os.kill(app.pid, signal.SIGCONT)
+            wait_for(lambda: app.pump(0.05) and b"\x1b[?1049h" in app.raw, 10)
+        wait_for(lambda: app.pump(0.05) and len(psutil.Process(app.pid).threads()) <= threads, 10)
+        app.press("1")
+        app.wait("demo (preset)")
+        app.press("q")
+        assert app.exit_code() == 0
 
 
 def _predicted(text: str) -> str:

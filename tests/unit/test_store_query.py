@@ -53,6 +53,7 @@ def test_conditions_and_words(text: str, kept: list[int]) -> None:
     ("text", "message", "position"),
     [
         ("spedup > 1", "no column spedup; did you mean speedup", 0),
+        ("NAT = 3", "no column NAT; did you mean num_assistant_tokens", 0),
         ('draft_device = "NPU"', "texts stand in single quotes: 'NPU'", 16),
         ("speedup >", "Expected: an expression, found the end", 9),
         ("speedup > 1 andd noisy", "found: andd", 12),
