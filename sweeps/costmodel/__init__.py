@@ -4,11 +4,11 @@ A call of `budget` tokens is a prefill, which gives the first token, and rounds.
 by its path's rule (`rules`), m of them are accepted, and m + 1 tokens come out. Its time is
 
     draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]      draft
-    + verify_base + verify_slope c                                                      verify
+    + verify_base + verify_slope c + verify_change [another c than the round before]    verify
     + rest + rest_proposal c + rest_mismatch [a proposal was refused]                   rest
 
 and a call costs some more once (the draft's prefill; cut rounds at its end). So the time of a call is linear
-in a few counts - rounds, proposals, whole rounds, refused rounds, rounds by width - and
+in a few counts - rounds, proposals, whole, changed and refused rounds, rounds by width - and
 
     speed-up = (budget - 1) T / time of all rounds,    T = the target alone per token, on the same path.
 
@@ -20,10 +20,14 @@ n-gram search for prompt lookup (`lookup`); by acceptance by place in the round;
 exact for finite budgets (`chance`): the state (tokens remaining, k) is carried forward, so the stateful
 rule's start at its seed, its drift and the cut rounds at the end are in it.
 
-Terms (`terms`): robust Bayesian regressions on the rounds, with standard errors; for a pair that was not
-run, lent by its neighbours (`calibrate`) and by probes outside the engine (`probes`: verify by width, the
-draft's first steps behind a pass of its target). An interval (`predict`) adds up what is not known: terms,
-acceptance, measurement, model. `validate` predicts measured rows from others, beside the published formulas.
+Terms (`terms`, on the arrays of `roundtable`): robust Bayesian regressions on the rounds, with standard
+errors; for a pair that was not run, lent by its neighbours (`calibrate`) and by probes outside the engine
+(`probes`: verify by width, what a change of width and a cut of the cache cost, the draft's first steps behind a
+pass of its target). A pass of another width than the one before is dearer (new shapes: on a CPU 2 ms for the
+bundled target, whatever its width), which is why a stateful round, whose width keeps changing, costs more than
+its tokens, and why a cb draft pays after a round accepted whole: it takes in two tokens and goes back to one.
+An interval (`predict`) adds up what is not known: terms, acceptance, measurement, model. `validate` predicts
+measured rows from others, beside the published formulas.
 
 Sources: Leviathan et al. 2023 (arXiv 2211.17192) for tau and the speed-up at a fixed k; SmartSpec/TurboSpec
 (arXiv 2406.14066) and MagicDec (arXiv 2408.11049) for a verify time linear in k. The stateful chain, the

@@ -83,6 +83,7 @@ TIMES = (
     "draft_round_ms",
     "verify_base_ms",
     "verify_slope_ms",
+    "verify_change_ms",
     "rest_ms",
     "rest_proposal_ms",
     "rest_mismatch_ms",

@@ -9,30 +9,43 @@ target on that device and path, then the default.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sweeps.costmodel.chance import Floats
+from sweeps.costmodel.lookup import NO_TEXTS, Texts
 from sweeps.costmodel.rules import rule_of
-from sweeps.costmodel.terms import LOOKUP, Fit, Key, Prior, default_prior
+from sweeps.costmodel.terms import CATCH_UP, DRAFTS, LOOKUP, NAMES, REST, Fit, Key, Prior, default_prior
 
 WEIGHT = 1.0
 """Pairs that a default is worth."""
 BORROWED_REL = 0.06
 """Relative sd added to a term that another draft of the same target lends."""
 DEFAULT_RATIO = (1.2, 0.4)
-LOOP_RATIO = (0.9, 0.12)
-"""The same where the dearer first steps are known apart: in full swing a step is what the draft alone takes,
-less what its own pipeline does around each token (of the bundled drafts 0.87 to 0.92)."""
+ALONE_MS = 0.04
+"""What a draft's own pipeline does around each token, and the loop does not: host work, so milliseconds."""
+LOOP_RATIO_SD = 0.1
 SECOND = 0.6
 """Part of the second step's dearness that a mean round sees: at NAT 1 there is no second step."""
-DRAFTED_MS = (0.25, 0.15)
-"""What the continuous-batching engine does for a draft in each round beside running it, over what prompt
-lookup costs it: host work, so in milliseconds whatever the models (of the bundled drafts 0.22 to 0.3)."""
+DRAFTED_MS = (0.37, 0.15)
+"""What a round with a draft costs the continuous-batching engine beside running the draft, over what prompt
+lookup costs it: host work, so in milliseconds whatever the models (of the bundled drafts 0.2 to 0.6)."""
+OTHER_DEVICE_MS = (0.25, 0.25)
+"""A draft's first step in a round on another device than the timed one (emulated NPU: 0 to 0.5)."""
 CAUGHT_UP = 0.4
 """Relative sd of what a draft costs more after a round accepted whole, before any was seen."""
 DEFAULT_SLOPE = (0.08, 0.05)
+SLOPE_UP_TO = 8
+"""Proposals up to which a straight line stands for a shape."""
+DRAFT_ROUND = NAMES.index("draft_round")
+DRAFT_EXTRAS = slice(DRAFT_ROUND, CATCH_UP + 1)
+TARGETS = slice(DRAFTS.stop, None)
+VERIFY_LINE = slice(NAMES.index("verify_base"), NAMES.index("verify_slope") + 1)
+
+
+Shape = tuple[tuple[int, float], ...]
+"""(proposals, verify time as a share of T), ascending."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +72,28 @@ class Loop:
     """The first step after the target's pass."""
     second: float
     """The step after that."""
+    change_ms: float
+    """What a step costs more that takes in two tokens behind one of one token, or the other way round: the
+    host's work on new shapes, so in milliseconds whatever the models."""
+    step_ms: float
+    """A step in full swing, as timed outside of the engines."""
     verify: float
     """The target's pass behind the draft's steps over one behind another of its own."""
+    own: bool = True
+    """Whether it is this very pair that was timed, not the same models on other devices."""
 
 
 @dataclass(frozen=True)
 class Probes:
-    """What was timed outside of the engines."""
+    """What was found out outside of the engines: times, and the texts as tokens."""
 
     donors: tuple[Donor, ...] = ()
     loops: tuple[Loop, ...] = ()
+    texts: Texts = NO_TEXTS
 
     def __add__(self, more: Probes) -> Probes:
-        """Of two sweeps; the later one's loops come first."""
-        return Probes(self.donors + more.donors, more.loops + self.loops)
+        """Of two sweeps; the later one's loops and texts come first."""
+        return Probes(self.donors + more.donors, more.loops + self.loops, self.texts + more.texts)
 
 
 @dataclass(frozen=True)
@@ -128,27 +149,45 @@ class Calibration:
             d.fit["draft"] / d.draft_alone_ms
             for d in self.donors
             if d.draft_alone_ms
+            and d.key.draft != LOOKUP
             and (d.key.draft_device, d.key.path) == (draft_device, path)
             and d.key.target_device == target_device
         ]
         return shrunk(same, default)
 
-    def slope(self, target_device: str, path: str) -> Learned:
+    def shape(self, target: str, target_device: str) -> Shape:
+        """How the verify time grows with the proposals, timed outside of the engines; empty: it was not."""
+        timed = [
+            d
+            for d in self.donors
+            if (d.key.target, d.key.target_device) == (target, target_device)
+            and not d.fit.rounds
+            and d.fit.table
+        ]
+        if not timed:
+            return ()
+        widths = [width for width, _ in timed[0].fit.table]
+        shares = [np.interp(widths, *np.transpose(d.fit.table)) / d.target_ms for d in timed]
+        return tuple(zip(widths, np.mean(shares, axis=0).tolist(), strict=True))
+
+    def slope(self, target_device: str, path: str, default: tuple[float, float] = DEFAULT_SLOPE) -> Learned:
         """Verify slope per proposal as a share of T, for a target's device on a path."""
         same = [
             d.fit["verify_slope"] / d.target_ms
             for d in self.donors
             if (d.key.target_device, d.key.path) == (target_device, path)
         ]
-        return shrunk(same, DEFAULT_SLOPE)
+        return shrunk(same, default)
 
     def prior(self, key: Key, target_ms: float, draft_alone_ms: float | None) -> Prior:
         """What to assume of a pair before its rounds are seen, with where it came from."""
         loop = self.loop(key)
-        ratio = self.ratio(
-            key.target_device, key.draft_device, key.path, LOOP_RATIO if loop else DEFAULT_RATIO
-        )
-        slope = self.slope(key.target_device, key.path)
+        # Where the dearer first steps are known apart, a step in full swing is what the draft alone takes.
+        steady = 1 - min(ALONE_MS / draft_alone_ms, 0.2) if draft_alone_ms else 1.0
+        default = (steady, LOOP_RATIO_SD) if loop else DEFAULT_RATIO
+        ratio = self.ratio(key.target_device, key.draft_device, key.path, default)
+        shape = self.shape(key.target, key.target_device)
+        slope = self.slope(key.target_device, key.path, slope_of(shape) if shape else DEFAULT_SLOPE)
         base = default_prior(
             target_ms, draft_alone_ms, key.path, (ratio.mean, ratio.sd), (slope.mean, slope.sd)
         )
@@ -157,13 +196,19 @@ class Calibration:
             return Prior(base.mean, base.sd, words)
         mean, sd = base.mean.copy(), base.sd.copy()
         d = mean[0]
-        mean[3:5] *= loop.verify
-        mean[1] = max(loop.first - 1 + SECOND * (loop.second - 1), 0.0) * d
-        sd[1] = 0.3 * mean[1] + 0.05 * d
-        # After a round accepted whole the draft has two tokens to take in. On cb it does so at once, by other
-        # kernels than it steps with: as dear as a first step. The stateful engine steps once more.
-        mean[2] = loop.second * d if rule_of(key.path) == "stateful" else d + mean[1]
-        sd[2] = CAUGHT_UP * mean[2]
+        mean[VERIFY_LINE] *= loop.verify
+        # Of a draft on another device than the one that was timed only the milliseconds say something.
+        step = d if loop.own else loop.step_ms
+        mean[DRAFT_ROUND] = max(loop.first - 1 + SECOND * (loop.second - 1), 0.0) * step
+        sd[DRAFT_ROUND] = 0.3 * mean[DRAFT_ROUND] + 0.05 * d
+        if not loop.own:
+            mean[DRAFT_ROUND] += OTHER_DEVICE_MS[0]
+            sd[DRAFT_ROUND] = float(np.hypot(sd[DRAFT_ROUND], OTHER_DEVICE_MS[1]))
+        # After a round accepted whole the draft has two tokens to take in. On cb it does so at once, and the
+        # width of its step changes there and back. The stateful engine steps once more.
+        stateful = rule_of(key.path) == "stateful"
+        mean[CATCH_UP] = loop.second * d if stateful and loop.own else d if stateful else 2 * loop.change_ms
+        sd[CATCH_UP] = CAUGHT_UP * mean[CATCH_UP]
         return Prior(mean, sd, f"{words}; the draft's first steps timed behind the target's passes")
 
     def borrow(
@@ -199,26 +244,28 @@ class Calibration:
         first = call_rel = 0.0
         if near:
             scale = [target_ms / d.fit.level_target_ms if d.fit.level_target_ms else 1.0 for d in near]
-            side = np.array([d.fit.theta[3:] * s for d, s in zip(near, scale, strict=True)])
-            theta[3:] = side.mean(axis=0)
-            theta[3:5] *= in_loop
+            side = np.array([d.fit.theta[TARGETS] * s for d, s in zip(near, scale, strict=True)])
+            theta[TARGETS] = side.mean(axis=0)
+            theta[VERIFY_LINE] *= in_loop
             scatter: Floats = side.var(axis=0)
-            own = np.mean([np.diag(d.fit.cov)[3:] for d in near], axis=0)
-            sd[3:] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[3:])) ** 2)
+            own = np.mean([np.diag(d.fit.cov)[TARGETS] for d in near], axis=0)
+            sd[TARGETS] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[TARGETS])) ** 2)
             if not drafted and key.draft != LOOKUP and rule_of(key.path) == "cb":
-                theta[5] += DRAFTED_MS[0]
-                sd[5] = float(np.hypot(sd[5], DRAFTED_MS[1]))
+                theta[REST] += DRAFTED_MS[0]
+                sd[REST] = float(np.hypot(sd[REST], DRAFTED_MS[1]))
             d0 = theta[0]
-            shares = [d.fit.theta[1:3] / max(d.fit["draft"], 1e-9) for d in near if d.key.draft != LOOKUP]
+            shares = [
+                d.fit.theta[DRAFT_EXTRAS] / max(d.fit["draft"], 1e-9) for d in near if d.key.draft != LOOKUP
+            ]
             if shares and d0 > 0:
                 # Two draft steps of overhead are as many of another draft's.
-                theta[1:3] = np.mean(shares, axis=0) * d0
-                sd[1:3] = np.maximum(0.3 * np.abs(theta[1:3]), 0.2 * d0)
+                theta[DRAFT_EXTRAS] = np.mean(shares, axis=0) * d0
+                sd[DRAFT_EXTRAS] = np.maximum(0.3 * np.abs(theta[DRAFT_EXTRAS]), 0.2 * d0)
             best = max(near, key=lambda d: d.fit.rounds)
             factor = target_ms / best.fit.level_target_ms if best.fit.level_target_ms else 1.0
             line = best.fit["verify_base"], best.fit["verify_slope"]
             bend = [(w, (ms - line[0] - line[1] * w) * factor * in_loop) for w, ms in best.fit.table]
-            table = tuple((w, float(theta[3] + theta[4] * w + more)) for w, more in bend)
+            table = tuple((w, float(theta[VERIFY_LINE] @ (1.0, w) + more)) for w, more in bend)
             first = float(np.mean([d.fit.first_round_ms for d in near]))
             call_rel = float(np.mean([d.fit.call_rel for d in near]))
             names = ", ".join(sorted({f"{d.key.draft} on {d.key.draft_device}" for d in near}))
@@ -226,7 +273,7 @@ class Calibration:
         if not drafted and rule_of(key.path) == "cb":
             first += draft_prefill_ms or 0.0
         verify = [d.fit.mean_verify_ms * target_ms / d.target_ms for d in near if d.fit.mean_verify_ms]
-        return Fit(
+        lent = Fit(
             theta,
             np.diag(sd**2),
             0,
@@ -239,6 +286,27 @@ class Calibration:
             mean_draft_ms=float(theta[0]) if verify else None,
             mean_verify_ms=float(np.mean(verify)) if verify else None,
         )
+        return widened(lent, self.shape(key.target, key.target_device), target_ms)
+
+
+def slope_of(shape: Shape) -> tuple[float, float]:
+    """The line through the narrower half of a shape: slope as a share of T, and its sd as a default."""
+    near = np.array([(width, share) for width, share in shape if width <= SLOPE_UP_TO])
+    slope = float(np.polyfit(near[:, 0], near[:, 1], 1)[0]) if len(near) > 1 else DEFAULT_SLOPE[0]
+    return max(slope, 0.0), 0.2 * max(slope, 0.0) + 0.01
+
+
+def widened(fit: Fit, shape: Shape, target_ms: float) -> Fit:
+    """A fit whose verify table also holds the widths that its rounds never had: the shape, moved to the
+    widths beside them that it knows."""
+    if not shape:
+        return fit
+    widths, shares = np.transpose(shape)
+    known = dict(fit.table) or {0: fit["verify_base"]}
+    at = sorted(known)
+    moved = np.array([known[width] - np.interp(width, widths, shares) * target_ms for width in at])
+    more = {int(w): float(s * target_ms + np.interp(w, at, moved)) for w, s in shape}
+    return replace(fit, table=tuple(sorted((more | known).items())))
 
 
 def update(prior: Prior, rows: Sequence[tuple[Floats, float, float]]) -> Fit:

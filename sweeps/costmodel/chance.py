@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +36,27 @@ class Profile:
     """Rounds (of at least one proposal) that were accepted whole."""
     caught_up: Floats
     """Those of them with a round of proposals behind them, in which the draft has a token to catch up. On cb
-    the dear thing is the change between steps of one token and of two, and at NAT 1 there is none."""
+    it takes in two tokens at once then, and what is dear is the change of its step's width, to two and back.
+    At NAT 1 only rounds that part a whole one from a refused one change it: the way back counts."""
+    changed: Floats
+    """Rounds of the stateful rule that propose another number of tokens than the round before: a pass of
+    another width is dearer for the target. On cb only the end of the budget changes it, which is counted per
+    call (`terms.fit`): 0."""
     by_width: Floats
     """[B, K + 1]: rounds that proposed 0, 1, ... K tokens."""
     tokens: int
     """Tokens of all rounds: the budget without the first token."""
+
+    def at(self, index: int) -> Profile:
+        """One of several."""
+        return Profile(
+            self.rounds[index],
+            self.full[index],
+            self.caught_up[index],
+            self.changed[index],
+            self.by_width[index],
+            self.tokens,
+        )
 
     @property
     def proposals(self) -> Floats:
@@ -78,24 +95,29 @@ def counted(rounds: Rounds, rule: Rule, nat: int, budget: int) -> Profile:
     by_width = np.zeros(widest(rule, nat) + 1)
     for c in rounds.proposals:
         by_width[c] += 1
-    full = sum(1 for c, m in zip(rounds.proposals, rounds.accepted, strict=True) if c and m == c)
-    caught = sum(
-        1
-        for c, m, after in zip(rounds.proposals, rounds.accepted, rounds.proposals[1:], strict=False)
-        if after and 0 < c == m and not _always_two(rule, nat)
-    )
+    whole = [0 < c == m for c, m in zip(rounds.proposals, rounds.accepted, strict=True)]
+    behind = rounds.proposals[1:]
+    if _always_two(rule, nat):
+        caught = sum(
+            before and not here and after > 0
+            for before, here, after in zip([False, *whole], whole, behind, strict=False)
+        )
+    else:
+        caught = sum(here and after > 0 for here, after in zip(whole, behind, strict=False))
+    changed = sum(a != b for a, b in pairwise(rounds.proposals)) if rule == "stateful" else 0
     tokens = sum(rounds.bursts) if rounds.bursts else max(budget - 1, 0)
     return Profile(
         np.asarray(float(len(rounds.proposals))),
-        np.asarray(float(full)),
+        np.asarray(float(sum(whole))),
         np.asarray(float(caught)),
+        np.asarray(float(changed)),
         by_width,
         tokens,
     )
 
 
 def _always_two(rule: Rule, nat: int) -> bool:
-    """Whether the draft never steps by one token between rounds that are accepted whole."""
+    """Whether the draft steps by two tokens throughout while rounds are accepted whole."""
     return rule == "cb" and nat == 1
 
 
@@ -116,6 +138,8 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
     rounds = np.zeros(batch)
     full = np.zeros(batch)
     caught = np.zeros(batch)
+    changed = np.zeros(batch)
+    behind_whole = np.zeros((total + 1 + width, batch))
     by_width = np.zeros((width + 1, batch))
     if total:
         reach[total + width, nat] = 1.0
@@ -136,7 +160,11 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
             if c:
                 reach[n - c + width : n + width, nat][::-1] += refuse[:c] * here[nat]
                 full += survive[c] * here[nat]
-                if n - 1 - c >= 2 and not _always_two(rule, nat):
+                if _always_two(rule, nat):
+                    behind_whole[n - 2 + width] += survive[c] * here[nat]
+                    if n - 1 >= 2:
+                        caught += refuse[0] * behind_whole[n + width]
+                elif n - 1 - c >= 2:
                     caught += survive[c] * here[nat]
             reach[n - 1 - c + width, nat] += survive[c] * here[nat]
             continue
@@ -152,6 +180,7 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
                 * here[None, 1:, :]
                 * (np.arange(width)[:, None] < cut[None, :])[:, :, None]
             )
+        changed += (flow * _changes(width, room)[:, :, None]).sum(axis=(0, 1))
         below = reach[n : n + width][::-1]  # m = 0 leads to n - 1, ...
         below[:, 1:width] += flow[:, 1:]  # k >= 2 goes to k - 1
         below[:, 1] += flow[:, 0]
@@ -162,11 +191,24 @@ def expected(accept: Floats, rule: Rule, nat: int, budget: int) -> Profile:
                 full += whole
                 if n - 1 - c >= 2:
                     caught += whole
-                reach[n - 1 - c + width, up[k] if c == k else down[k]] += whole
+                then = up[k] if c == k else down[k]
+                if n - 1 - c >= 1 and min(then, n - 2 - c) != c:
+                    changed += whole
+                reach[n - 1 - c + width, then] += whole
     squeeze = np.asarray(accept).ndim == 0
     if squeeze:
-        return Profile(rounds[0], full[0], caught[0], by_width[:, 0], total)
-    return Profile(rounds, full, caught, by_width.T, total)
+        return Profile(rounds[0], full[0], caught[0], changed[0], by_width[:, 0], total)
+    return Profile(rounds, full, caught, changed, by_width.T, total)
+
+
+@lru_cache(maxsize=4096)
+def _changes(width: int, room: int) -> Floats:
+    """[m, k]: 1 where a round that was to propose k tokens, of which m and no more were accepted, is followed
+    by one of another width (stateful rule; `room`: the most that it could propose itself)."""
+    m, k = np.arange(width)[:, None], np.arange(1, width + 1)[None, :]
+    c, after = np.minimum(k, room), room - m
+    then = np.minimum(np.maximum(k - 1, 1), after - 1)
+    return np.asarray((after >= 1) & (then != c), dtype=float)
 
 
 def expected_many(alpha: Floats, rule: Rule, nat: int, budget: int) -> Profile:
@@ -187,6 +229,7 @@ def expected_many(alpha: Floats, rule: Rule, nat: int, budget: int) -> Profile:
         basis @ at_nodes.rounds,
         basis @ at_nodes.full,
         basis @ at_nodes.caught_up,
+        basis @ at_nodes.changed,
         basis @ at_nodes.by_width,
         at_nodes.tokens,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ from sweeps.costmodel import lookup, rollback
 from sweeps.costmodel.agreement import UNSEEN, chance_of, completed, merge, rounding_of, soften, trace
 from sweeps.costmodel.cases import BASELINE_PATH, Case
 from sweeps.costmodel.chance import Floats, Profile, expected_many
+from sweeps.costmodel.lookup import NO_TEXTS, Texts
 from sweeps.costmodel.params import Params, after_one, profile
 from sweeps.costmodel.predict import chance_rel, mean_profile
 from sweeps.costmodel.rules import Rounds, Rule, rule_of
@@ -66,16 +67,6 @@ class Source:
     counts: Profile
     rel: float
     words: str
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Token ids that a replay of prompt lookup needs."""
-
-    prompts: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Prompt -> its tokens."""
-    baselines: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
-    """(target, prompt) -> the tokens of the baseline's text."""
 
 
 def traces(rounds: pl.DataFrame, budgets: Mapping[Place, int]) -> dict[Place, Traced]:
@@ -125,7 +116,7 @@ class Evidence:
     train: Sequence[Case]
     traced: Mapping[Place, Traced]
     strings: Strings
-    texts: Texts = field(default_factory=Texts)
+    texts: Texts = NO_TEXTS
 
     def source(self, case: Case, nat: int | None = None) -> Source:
         """Counts for a case, from everything but the case itself (its own r only where nothing else is).
@@ -265,7 +256,8 @@ def padded(counts: Profile, nat: int) -> Profile:
     """Prompt lookup verifies NAT + 1 tokens in every round, match or no match."""
     by_width = np.zeros(nat + 1)
     by_width[nat] = float(counts.rounds)
-    return Profile(counts.rounds, counts.full, np.asarray(0.0), by_width, counts.tokens)
+    none = np.asarray(0.0)
+    return Profile(counts.rounds, counts.full, none, none, by_width, counts.tokens)
 
 
 def alpha_from_acceptance(r: float, rule: Rule, nat: int, budget: int) -> float:
@@ -293,14 +285,28 @@ def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
     for (run, prompt), event in state.agreements.items():
         scored = state.runs[run].run
         config = scored.config
-        text = state.runs.get(scored.baseline or "")
-        sdpa = text is not None and text.run.config.attention_backend == "SDPA"
         if config.draft is not None and event.bits:
             bits = event.bits
             if event.margins:
                 bits = soften(bits, _gaps(event), rounding_of(scored.draft_properties))
-            out[config.target, config.draft, prompt, "sdpa" if sdpa else "cb"] = bits
+            out[config.target, config.draft, prompt, _scored_path(state, run)] = bits
     return out
+
+
+def texts_of(state: SweepState) -> Texts:
+    """What a replay of prompt lookup needs, from the agreement runs over texts of continuous batching."""
+    prompts, baselines = {}, {}
+    for (run, prompt), event in state.agreements.items():
+        if event.prompt_ids and _scored_path(state, run) == "cb":
+            prompts[prompt] = event.prompt_ids
+            baselines[state.runs[run].run.config.target, prompt] = event.token_ids
+    return Texts(prompts, baselines)
+
+
+def _scored_path(state: SweepState, run: str) -> str:
+    """The baseline path of the text that an agreement run scored."""
+    text = state.runs.get(state.runs[run].run.baseline or "")
+    return "sdpa" if text is not None and text.run.config.attention_backend == "SDPA" else "cb"
 
 
 def _gaps(event: Agreement) -> list[float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sweeps.costmodel.cases import Case, draft_alone, draft_prefill, planned, target_alone
-from sweeps.costmodel.evidence import Texts, strings_of
+from sweeps.costmodel.evidence import strings_of
 from sweeps.costmodel.model import Model, tables, train
 from sweeps.costmodel.predict import Prediction
 from sweeps.costmodel.probes import probes_of
@@ -71,7 +71,7 @@ def foreteller(state: SweepState, runs: pl.DataFrame, rounds: pl.DataFrame) -> M
     """The model on probes alone."""
     known = tables(runs, rounds)
     probed = [case for case in known.cases if case.kind == "prompt-lookup"]
-    return train(known, probed, strings_of(state), Texts(), probes_of(state, runs))
+    return train(known, probed, strings_of(state), probes_of(state))
 
 
 def _path(run: Run) -> str:

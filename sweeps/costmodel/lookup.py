@@ -8,12 +8,31 @@ token that never matches, so every round verifies NAT + 1 tokens, match or no ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from sweeps.costmodel.chance import Profile
 from sweeps.costmodel.rules import Rounds
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Token ids that a replay needs."""
+
+    prompts: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Prompt -> its tokens."""
+    baselines: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
+    """(target, prompt) -> the tokens of the baseline's text."""
+
+    def __add__(self, more: Texts) -> Texts:
+        """Of two sweeps; the later one's win."""
+        return Texts({**self.prompts, **more.prompts}, {**self.baselines, **more.baselines})
+
+
+NO_TEXTS: Final = Texts()
 
 
 def candidates(ids: Sequence[int], count: int, max_ngram: int) -> list[int]:
@@ -57,6 +76,7 @@ def counted(rounds: Rounds, nat: int) -> Profile:
     return Profile(
         np.asarray(float(len(rounds.proposals))),
         np.asarray(float(full)),
+        np.asarray(0.0),
         np.asarray(0.0),
         by_width,
         sum(rounds.bursts),

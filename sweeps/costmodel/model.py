@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from sweeps.costmodel.answers import TIE
-from sweeps.costmodel.calibrate import Calibration, Donor, Probes, update
+from sweeps.costmodel.calibrate import Calibration, Donor, Probes, update, widened
 from sweeps.costmodel.cases import Case, cases, of_runs
-from sweeps.costmodel.evidence import Evidence, Source, Strings, Texts, Traced, traces
+from sweeps.costmodel.evidence import Evidence, Source, Strings, Traced, traces
 from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
+from sweeps.costmodel.roundtable import RoundTable, round_table, scaled
 from sweeps.costmodel.rules import rule_of
 from sweeps.costmodel.terms import (
     Acceptance,
     Fit,
     Key,
     Prior,
-    RoundTable,
     features,
     fit,
     pooled,
-    round_table,
-    scaled,
 )
 
 if TYPE_CHECKING:
@@ -122,11 +120,10 @@ def train(
     known: Tables,
     chosen: Sequence[Case],
     strings: Strings | None = None,
-    texts: Texts | None = None,
     probes: Probes = NO_PROBES,
 ) -> Model:
     """The model as it stands when only the chosen cases have been run (and the probes)."""
-    evidence = Evidence(chosen, known.traced, strings or {}, texts or Texts())
+    evidence = Evidence(chosen, known.traced, strings or {}, probes.texts)
     fits: dict[Key, Fit] = {}
     donors = list(probes.donors)
     calibration = Calibration(probes.donors, probes.loops)
@@ -148,6 +145,7 @@ def train(
             fits[key] = replace(learned, draft_level_too=shares)
         else:
             fits[key] = _from_totals(mine, prior, evidence)
+        fits[key] = widened(fits[key], calibration.shape(key.target, key.target_device), level)
         donors.append(Donor(key, fits[key], level, alone))
         calibration = Calibration(tuple(donors), probes.loops)
     noise = [c.noise_rel for c in chosen if c.noise_rel > 0]

@@ -1,12 +1,13 @@
 """The terms of one configuration and what follows from them: speed-up, its curve, the round budget.
 
     time of all rounds = draft_ms (proposals + catch_up caught_up) + draft_round_ms rounds with proposals
-                         + sum of verify(c) + rest_ms rounds + rest_proposal_ms proposals
+                         + sum of verify(c) + verify_change_ms changed
+                         + rest_ms rounds + rest_proposal_ms proposals
                          + rest_mismatch_ms mismatched + first_round_ms
     speed-up           = (budget - 1) target_ms / time of all rounds
 
-The counts (rounds, proposals, caught_up, mismatched, rounds by width c) are a `Profile`: by replay of an
-agreement string, or expected. First tokens (prefill) are in neither side, as in `tok_s`.
+The counts (rounds, proposals, caught_up, changed, mismatched, rounds by width c) are a `Profile`: by replay
+of an agreement string, or expected. First tokens (prefill) are in neither side, as in `tok_s`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Params:
     """The target verifying one token: a round without proposals."""
     verify_slope_ms: float = 0.0
     """Each proposal more to verify: verify(c) = base + slope c (c + 1 tokens are verified)."""
+    verify_change_ms: float = 0.0
+    """More of it in a round of another width than the one before (stateful path)."""
     rest_ms: float = 0.0
     """Per round, neither draft nor verify."""
     rest_proposal_ms: float = 0.0
@@ -169,7 +172,7 @@ def _all_seen(bits: str, rounds: Rounds) -> bool:
 
 
 def _single(many: Profile) -> Profile:
-    return Profile(many.rounds[0], many.full[0], many.caught_up[0], many.by_width[0], many.tokens)
+    return many.at(0)
 
 
 def total_ms(params: Params, counts: Profile) -> Floats:
@@ -179,6 +182,7 @@ def total_ms(params: Params, counts: Profile) -> Floats:
         params.draft_ms * (counts.proposals + params.catch_up_inferences * counts.caught_up)
         + params.draft_round_ms * (counts.rounds - counts.by_width[..., 0])
         + counts.by_width @ verify_at(params, widths)
+        + params.verify_change_ms * counts.changed
         + params.rest_ms * counts.rounds
         + params.rest_proposal_ms * counts.proposals
         + params.rest_mismatch_ms * counts.mismatched
@@ -209,6 +213,7 @@ def round_budget(params: Params, nat: int) -> RoundBudget:
     rounds = float(counts.rounds)
     whole = float(total_ms(params, counts))
     verify = float(counts.by_width @ verify_at(params, np.arange(len(counts.by_width), dtype=float)))
+    verify += params.verify_change_ms * float(counts.changed)
     without_draft = replace(params, draft_ms=0.0, draft_round_ms=0.0)
     draft = whole - float(total_ms(without_draft, counts))
     return RoundBudget(

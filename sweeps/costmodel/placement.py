@@ -157,7 +157,7 @@ def placements(
     import polars as pl
 
     known = tables(runs, rounds)
-    model = train(known, known.cases, strings, probes=probes)
+    model = train(known, known.cases, strings, probes)
     rows: list[dict[str, Any]] = []
     said = []
     questions = {(c.sweep, c.key.target, c.key.target_device, c.prompt): c for c in known.cases}

@@ -36,7 +36,7 @@ class Spread:
     noise: float = 0.0
     model: float = MODEL_REL
     terms: Floats | None = None
-    """[8, 8] covariance in the order of `terms.NAMES`, or None."""
+    """[9, 9] covariance in the order of `terms.NAMES`, or None."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def params_from(
         draft_ms=fit["draft"] * of_draft,
         verify_base_ms=fit["verify_base"] * scale,
         verify_slope_ms=fit["verify_slope"] * scale,
+        verify_change_ms=fit["verify_change"] * scale,
         rest_ms=fit["rest"] * scale,
         rest_proposal_ms=fit["rest_proposal"] * scale,
         rest_mismatch_ms=fit["rest_mismatch"] * scale,
@@ -86,6 +87,7 @@ PARAM_TERMS: Final = (
     "draft_ms",
     "verify_base_ms",
     "verify_slope_ms",
+    "verify_change_ms",
     "rest_ms",
     "rest_proposal_ms",
     "rest_mismatch_ms",
@@ -216,19 +218,21 @@ def mean_profile(parts: Sequence[Profile], weights: Floats | None = None) -> Pro
         np.asarray(np.average([p.rounds for p in parts], weights=weights)),
         np.asarray(np.average([p.full for p in parts], weights=weights)),
         np.asarray(np.average([p.caught_up for p in parts], weights=weights)),
+        np.asarray(np.average([p.changed for p in parts], weights=weights)),
         np.asarray(np.average(widths, axis=0, weights=weights)),
         parts[0].tokens,
     )
 
 
 def theta_of(params: Params) -> Floats:
-    """[8]: the params' terms in the order of `terms.NAMES`."""
+    """[9]: the params' terms in the order of `terms.NAMES`."""
     values = {
         "draft": params.draft_ms,
         "draft_round": params.draft_round_ms,
         "catch_up": params.draft_ms * params.catch_up_inferences,
         "verify_base": params.verify_base_ms,
         "verify_slope": params.verify_slope_ms,
+        "verify_change": params.verify_change_ms,
         "rest": params.rest_ms,
         "rest_proposal": params.rest_proposal_ms,
         "rest_mismatch": params.rest_mismatch_ms,

@@ -7,6 +7,7 @@ does in a round; on continuous batching prompt-lookup rows say it better, from i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
@@ -14,93 +15,107 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sweeps.costmodel.calibrate import Donor, Loop, Probes
-from sweeps.costmodel.cases import target_alone
-from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
+from sweeps.costmodel.evidence import texts_of
+from sweeps.costmodel.terms import LOOKUP, NAMES, REST, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sweeps.plan.model import Run
     from sweeps.store.state import SweepState
 
 LINE_UP_TO = 9
 """Widths that the line through the times is made of; wider ones stand in the table only."""
+OUTSIDE_MS = 0.45
+"""What an inference costs more outside of an engine: host work (0.4 to 0.5 for the bundled target)."""
+ROUND_MS = (0.5, 0.25)
+"""What the stateful engine does in a round beside the passes: host work, so in milliseconds whatever the
+models (of the bundled target 0.4 to 0.7)."""
+CUT_MS = 0.3
+"""What it takes longer than the probe to cut the cache (0.3 in both precisions)."""
 PROBE_REL = 0.06
 """Relative sd of a term outside the engine against the same term inside."""
 
 
-def donor(widths: VerifyWidths, target: str, device: str, target_ms: float) -> Donor | None:
+def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
     """Terms of the stateful path from one probe; None when it has too few times.
 
-    Args:
-        target_ms: T of the target's SDPA baseline, the level that the times belong to.
+    The probe is its own yardstick: one token at a time it is the target alone, but for the host's work around
+    an inference outside of an engine. So a machine in another mood is scaled away.
     """
-    plain = {int(width): median(times) for width, times in widths.ms.items() if times}
-    after = {int(width): median(times) for width, times in widths.after_trim_ms.items() if times}
+    plain, changed, after = map(_undisturbed, (widths.ms, widths.changed_ms, widths.after_trim_ms))
     near = [width for width in plain if width <= LINE_UP_TO]
-    if len(near) < 3:
+    if len(near) < 3 or plain.get(1, 0.0) <= 0:
         return None
+    level = max(plain[1] - OUTSIDE_MS, 0.5 * plain[1])
     proposals = np.array([width - 1.0 for width in near])
     slope, base = np.polyfit(proposals, np.array([plain[width] for width in near]), 1)
-    dearer = [after[width] - plain[width] for width in near if width in after]
-    mismatch = (median(widths.trim_ms) if widths.trim_ms else 0.0) + max(median(dearer or [0.0]), 0.0)
-    values = {"verify_base": base, "verify_slope": max(slope, 0.0), "rest_mismatch": mismatch}
-    # What the engine does besides: nothing is known of it yet, T's own share of overhead is the default.
-    values["rest"] = 0.02 * target_ms
+    values = {
+        "verify_base": base,
+        "verify_slope": max(slope, 0.0),
+        "verify_change": _dearer(changed, plain, near),
+        "rest": ROUND_MS[0],
+        "rest_mismatch": _dearer(after, plain, near)
+        + (median(widths.trim_ms) + CUT_MS if widths.trim_ms else 0.0),
+    }
     theta = np.array([float(values.get(name, 0.0)) for name in NAMES])
-    sd = np.maximum(PROBE_REL * theta, 0.01 * target_ms)
+    sd = np.maximum(PROBE_REL * theta, 0.01 * level)
+    sd[REST] = ROUND_MS[1]
     fit = Fit(
         theta,
         np.diag(sd**2),
         rounds=0,
         widths=(min(near) - 1, max(plain) - 1),
         table=tuple((width - 1, ms) for width, ms in sorted(plain.items())),
-        level_target_ms=target_ms,
+        level_target_ms=level,
         source="timed outside the engine by width",
     )
-    return Donor(Key(target, device, LOOKUP, device, "stateful"), fit, target_ms, None)
+    return Donor(Key(target, device, LOOKUP, device, "stateful"), fit, level, None)
+
+
+def _undisturbed(times: Mapping[str, Sequence[float]]) -> dict[int, float]:
+    """Lower quartile by width: what else runs on the machine only ever makes a pass slower."""
+    return {int(width): float(np.percentile(each, 25)) for width, each in times.items() if each}
+
+
+def _dearer(than: Mapping[int, float], plain: Mapping[int, float], widths: Sequence[int]) -> float:
+    """Median of what some times are above the plain ones; at least 0."""
+    return max(median([than[width] - plain[width] for width in widths if width in than] or [0.0]), 0.0)
 
 
 def loop(times: LoopTimes, pair: tuple[str, str, str, str]) -> Loop | None:
     """The draft's first steps behind a pass of the target, over its steps in full swing; None with too few
     times. Medians of what was timed in turns, so that the machine's mood cancels."""
     later = [median(steps) for steps in times.later_ms if steps]
-    first = times.first_ms.get("1")
+    first, two = times.first_ms.get("1 after 1"), times.first_ms.get("2 after 1")
     verify = [
         median(times.verify_ms[width]) / median(again)
         for width, again in times.again_ms.items()
         if again and times.verify_ms.get(width) and median(again) > 0
     ]
-    if len(later) < 3 or min(later) <= 0 or not first or not verify:
+    if len(later) < 3 or min(later) <= 0 or not (first and two and times.back_ms and verify):
         return None
     swing = median(later[2:])
-    return Loop(pair, median(first) / swing, later[0] / swing, median(verify))
+    changes = median(two) - median(first), median(times.back_ms) - later[0]
+    return Loop(
+        pair, median(first) / swing, later[0] / swing, max(sum(changes) / 2, 0.0), swing, median(verify)
+    )
 
 
-def probes_of(state: SweepState, runs: pl.DataFrame) -> Probes:
-    """All probes of one sweep.
-
-    Args:
-        state: its journal, folded.
-        runs: its run table: the baselines give the level of the verify times.
-    """
-    return Probes(tuple(_donors(state, runs)), tuple(_loops(state)))
+def probes_of(state: SweepState) -> Probes:
+    """All probes of one sweep, from its journal, folded."""
+    return Probes(tuple(_donors(state)), tuple(_loops(state)), texts_of(state))
 
 
-def _donors(state: SweepState, runs: pl.DataFrame) -> list[Donor]:
-    found = []
+def _donors(state: SweepState) -> list[Donor]:
+    """One a target: of two probes of the same thing the one that was disturbed less."""
+    found: dict[Key, Donor] = {}
     for run_id, widths in state.widths.items():
-        if run_id not in state.runs:
-            continue
-        config = state.runs[run_id].run.config
-        baselines = target_alone(runs, config.target, config.target_device, "stateful")
-        if widths.prompt not in baselines:
-            continue
-        one = donor(widths, config.target, config.target_device, baselines[widths.prompt][0])
-        if one is not None:
-            found.append(one)
-    return found
+        if run_id in state.runs:
+            config = state.runs[run_id].run.config
+            one = donor(widths, config.target, config.target_device)
+            if one is not None and (one.key not in found or one.target_ms < found[one.key].target_ms):
+                found[one.key] = one
+    return list(found.values())
 
 
 def _loops(state: SweepState) -> list[Loop]:
@@ -116,7 +131,7 @@ def _loops(state: SweepState) -> list[Loop]:
         pair = _pair(known.run)
         like = found.get((*pair[:3], "CPU"))
         if known.run.emulated and like is not None and known.run.config.target_device != "NPU":
-            found[pair] = replace(like, pair=pair)
+            found[pair] = replace(like, pair=pair, own=False)
     return list(found.values())
 
 

@@ -47,7 +47,7 @@ def expected_on(bits: str, nat: int, budget: int, unseen: float) -> tuple[Profil
     agree = [unseen if chance is None else chance for chance in chances]
     reach: list[dict[tuple[int, int], float]] = [{} for _ in range(budget + 1)]
     reach[1][nat, 0] = 1.0
-    rounds = full = caught = doubt = 0.0
+    rounds = full = caught = changed = doubt = 0.0
     by_width = np.zeros(widest("stateful", nat) + 1)
     for position in range(1, budget):
         room = budget - position - 1
@@ -62,7 +62,9 @@ def expected_on(bits: str, nat: int, budget: int, unseen: float) -> tuple[Profil
                 doubt += left * a * (1 - a)
                 miss = left * (1 - a)
                 if miss > 0:
-                    _add(reach[position + m + 1], next_k("stateful", nat, k, m), min(c - m, 6), miss)
+                    then = next_k("stateful", nat, k, m)
+                    changed += miss * _changes(c, then, room - m)
+                    _add(reach[position + m + 1], then, min(c - m, 6), miss)
                 left *= a
                 if left <= 0:
                     break
@@ -71,9 +73,18 @@ def expected_on(bits: str, nat: int, budget: int, unseen: float) -> tuple[Profil
                     full += left
                     if room - c >= 2:
                         caught += left
-                _add(reach[position + c + 1], next_k("stateful", nat, k, c), 0, left)
-    profile = Profile(np.asarray(rounds), np.asarray(full), np.asarray(caught), by_width, budget - 1)
+                then = next_k("stateful", nat, k, c)
+                changed += left * _changes(c, then, room - c)
+                _add(reach[position + c + 1], then, 0, left)
+    profile = Profile(
+        np.asarray(rounds), np.asarray(full), np.asarray(caught), np.asarray(changed), by_width, budget - 1
+    )
     return profile, MOVES * doubt**0.5
+
+
+def _changes(c: int, then: int, left: int) -> bool:
+    """Whether a round proposes another number than the c of the one before; `left`: tokens still to come."""
+    return left >= 1 and min(then, left - 1) != c
 
 
 def _add(into: dict[tuple[int, int], float], k: int, refused: int, p: float) -> None:

@@ -23,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sweeps.costmodel.chance import Floats, Profile
+from sweeps.costmodel.roundtable import RoundTable, columns_of
 from sweeps.costmodel.rules import rule_of
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 NAMES: Final = (
     "draft",
@@ -34,11 +35,19 @@ NAMES: Final = (
     "catch_up",
     "verify_base",
     "verify_slope",
+    "verify_change",
     "rest",
     "rest_proposal",
     "rest_mismatch",
 )
 """The terms in milliseconds, in the order of `Fit.theta`."""
+
+CATCH_UP: Final = NAMES.index("catch_up")
+CHANGE: Final = NAMES.index("verify_change")
+REST: Final = NAMES.index("rest")
+DRAFTS: Final = slice(0, NAMES.index("verify_base"))
+VERIFIES: Final = slice(NAMES.index("verify_base"), REST)
+RESTS: Final = slice(REST, len(NAMES))
 
 LOOKUP: Final = "prompt lookup"
 """What stands for the draft in a `Key` of prompt lookup."""
@@ -124,7 +133,7 @@ class Acceptance:
 
 
 def features(counts: Profile) -> Floats:
-    """[..., 8]: what a call's counts multiply the terms with, in the order of `NAMES`."""
+    """[..., 9]: what a call's counts multiply the terms with, in the order of `NAMES`."""
     rounds, proposals = counts.rounds, counts.proposals
     return np.stack(
         [
@@ -133,6 +142,7 @@ def features(counts: Profile) -> Floats:
             counts.caught_up,
             rounds,
             proposals,
+            counts.changed,
             rounds,
             proposals,
             counts.mismatched,
@@ -168,6 +178,7 @@ def default_prior(
         d if stateful else 0.3 * d,
         0.93 * t,
         slope[0] * t,
+        0.0,
         0.02 * t,
         0.0,
         0.1 * t if stateful else 0.0,
@@ -178,6 +189,7 @@ def default_prior(
         0.8 * d,
         0.12 * t,
         slope[1] * t,
+        0.05 * t if stateful else 0.005 * t,
         0.05 * t,
         0.05 * d,
         0.1 * t if stateful else 0.005 * t,
@@ -185,39 +197,6 @@ def default_prior(
     if not draft_alone_ms:
         sd[0] = 0.2 * target_ms
     return Prior(np.array(mean), np.array(sd))
-
-
-class RoundTable(NamedTuple):
-    """Rounds as arrays of one length, in order within each call."""
-
-    call: Floats
-    """Number of the call (rep) that a round belongs to."""
-    number: Floats
-    """1 is the first round."""
-    c: Floats
-    m: Floats
-    after_whole: Floats
-    wall: Floats
-    draft: Floats
-    verify: Floats
-
-
-def round_table(rounds: pl.DataFrame) -> RoundTable:
-    """From the rounds frame (`sweeps.store.schema.ROUNDS`), first tokens left out."""
-    import polars as pl
-
-    call = ["sweep", "run", "prompt", "rep"]
-    frame = (
-        rounds.filter(pl.col("round") >= 1)
-        .sort([*call, "round"])
-        .with_columns(
-            pl.col("full").shift(1).over(call).fill_null(False).alias("after_whole"),
-            pl.struct(call).rank("dense").alias("call"),
-        )
-    )
-    names = ["call", "round", "proposals", "accepted", "after_whole", "wall_ms", "draft_ms", "verify_ms"]
-    columns = [frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
-    return RoundTable(*columns)
 
 
 def fit(
@@ -240,22 +219,20 @@ def fit(
     measured = (table.number > 1) & np.isfinite(table.wall)
     later = measured & ~cut
     c, wall = table.c[later], table.wall[later]
+    all_columns = columns_of(table, widest_of_call[of_call], fixed)
+    columns = all_columns[later]
     if not c.size:
         return Fit(
             prior.mean, np.diag(prior.sd**2), 0, (0, 0), (), 0.0, 0.0, level_target_ms, source or prior.source
         )
-    changes = (widest_of_call[of_call][later] > 1) if fixed else np.ones_like(c)
-    whole, missed = table.after_whole[later] * changes, (table.m[later] < c).astype(float)
-    proposes = (c > 0).astype(float)
-    columns = np.column_stack([c, proposes, whole * proposes, np.ones_like(c), c, np.ones_like(c), c, missed])
     call = table.call[later]
     timed = np.isfinite(table.draft[later]) & np.isfinite(table.verify[later])
     theta, cov = prior.mean.copy(), np.diag(prior.sd**2)
     if timed.mean() > 0.5:
         parts = (
-            (slice(0, 3), table.draft[later], proposes > 0),
-            (slice(3, 5), table.verify[later], np.ones_like(timed)),
-            (slice(5, 8), wall - table.draft[later] - table.verify[later], np.ones_like(timed)),
+            (DRAFTS, table.draft[later], c > 0),
+            (VERIFIES, table.verify[later], np.ones_like(timed)),
+            (RESTS, wall - table.draft[later] - table.verify[later], np.ones_like(timed)),
         )
         for at, y, also in parts:
             use = timed & also & np.isfinite(y)
@@ -265,24 +242,29 @@ def fit(
                 )
     else:
         theta, cov = _robust(columns, wall, prior.mean, prior.sd, call)
-    table_ms = _verify_table(theta, c[timed], table.verify[later][timed])
+    # Without the library's own times the verify time is what the other terms leave of the round.
+    others = columns[:, DRAFTS] @ theta[DRAFTS] + columns[:, RESTS] @ theta[RESTS]
+    verify = table.verify[later] if timed.any() else wall - others
+    verify = verify - theta[CHANGE] * columns[:, CHANGE]
+    seen = timed if timed.any() else np.ones_like(timed)
+    table_ms = _verify_table(theta, c[seen], verify[seen])
     residual = wall - columns @ theta - _bend(c, theta, table_ms)
     calls, index = np.unique(call, return_inverse=True)
     per_call = np.bincount(index, residual) / np.bincount(index)
     level = float(np.median(per_call))
-    theta[5] += level
+    theta[REST] += level
     total = np.bincount(index, wall)
     spread = (per_call - level) * np.bincount(index) / total
     call_rel = float(1.4826 * np.median(np.abs(spread))) if len(calls) > 2 else 0.03
     once = (
-        float(np.median(_residual(table, table.number == 1, theta, table_ms)))
+        float(np.median(_residual(table, all_columns, table.number == 1, theta, table_ms)))
         if (table.number == 1).any()
         else 0.0
     )
     ends = measured & cut
     if ends.any():
         _, index = np.unique(table.call[ends], return_inverse=True)
-        once += float(np.median(np.bincount(index, _residual(table, ends, theta, table_ms))))
+        once += float(np.median(np.bincount(index, _residual(table, all_columns, ends, theta, table_ms))))
     widths, counts = np.unique(c, return_counts=True)
     common = widths[counts >= max(0.01 * c.size, 1)]
     return Fit(
@@ -303,15 +285,14 @@ def fit(
 
 
 def _residual(
-    table: RoundTable, rows: npt.NDArray[np.bool_], theta: Floats, verify: tuple[tuple[int, float], ...]
+    table: RoundTable,
+    columns: Floats,
+    rows: npt.NDArray[np.bool_],
+    theta: Floats,
+    verify: tuple[tuple[int, float], ...],
 ) -> Floats:
     """Wall time of the chosen rounds above what the terms say."""
-    c, wall = table.c[rows], table.wall[rows]
-    proposes = (c > 0).astype(float)
-    missed = (table.m[rows] < c).astype(float)
-    after = table.after_whole[rows] * proposes
-    x = np.column_stack([c, proposes, after, np.ones_like(c), c, np.ones_like(c), c, missed])
-    return np.asarray(wall - x @ theta - _bend(c, theta, verify))
+    return np.asarray(table.wall[rows] - columns[rows] @ theta - _bend(table.c[rows], theta, verify))
 
 
 def _bend(c: Floats, theta: Floats, verify: tuple[tuple[int, float], ...]) -> Floats:
@@ -319,19 +300,8 @@ def _bend(c: Floats, theta: Floats, verify: tuple[tuple[int, float], ...]) -> Fl
     if not verify:
         return np.zeros_like(c)
     widths = np.array([w for w, _ in verify], dtype=float)
-    above = np.array([ms for _, ms in verify]) - (theta[3] + theta[4] * widths)
+    above = np.array([ms for _, ms in verify]) - (theta[VERIFIES][0] + theta[VERIFIES][1] * widths)
     return np.asarray(np.interp(c, widths, above))
-
-
-def scaled(table: RoundTable, target: float, draft: float) -> RoundTable:
-    """The rounds with the draft's times multiplied by `draft` and all others by `target`: brings rounds that
-    were measured beside another baseline (another prompt, a machine in another mood) to one level."""
-    drafted = np.where(np.isfinite(table.draft), table.draft, 0.0)
-    return table._replace(
-        wall=(table.wall - drafted) * target + drafted * draft,
-        draft=table.draft * draft,
-        verify=table.verify * target,
-    )
 
 
 def _robust(x: Floats, y: Floats, mean: Floats, sd: Floats, call: Floats) -> tuple[Floats, Floats]:
@@ -378,7 +348,7 @@ def _verify_table(theta: Floats, c: Floats, verify: Floats) -> tuple[tuple[int, 
     out = []
     for width in np.unique(c):
         here = verify[c == width]
-        line = float(theta[3] + theta[4] * width)
+        line = float(theta[VERIFIES][0] + theta[VERIFIES][1] * width)
         weight = here.size / (here.size + TABLE_WEIGHT)
         out.append((int(width), line + weight * (float(np.median(here)) - line)))
     return tuple(out)

@@ -18,7 +18,7 @@ from sweeps.costmodel import formulas
 from sweeps.costmodel.answers import Measured, why
 from sweeps.costmodel.calibrate import Probes
 from sweeps.costmodel.cases import Case
-from sweeps.costmodel.evidence import Source, Strings, Texts
+from sweeps.costmodel.evidence import Source, Strings
 from sweeps.costmodel.model import NO_PROBES, Model, Tables, tables, train
 from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.terms import Fit
@@ -59,7 +59,6 @@ def validate(
     hold_out: HoldOut = "run",
     fitted: Callable[[Case], bool] | None = None,
     strings: Strings | None = None,
-    texts: Texts | None = None,
     probes: Probes = NO_PROBES,
     nats: bool = True,
 ) -> pl.DataFrame:
@@ -69,13 +68,13 @@ def validate(
         runs, rounds: frames of `sweeps.store.schema`.
         hold_out: what is held out in turn, unless `fitted` names the rows that teach.
         strings: agreement strings over the baselines' texts.
-        probes: what was timed outside of the engines.
+        probes: what was found out outside of the engines.
         nats: look for the best NAT too (ten more predictions a row).
     """
     known = tables(runs, rounds)
     rows = []
     for split in splits(known.cases, hold_out, fitted):
-        model = train(known, split.train, strings, texts, probes)
+        model = train(known, split.train, strings, probes)
         rows += [_row(model, case, known, nats) for case in split.test]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 

@@ -162,6 +162,8 @@ class Agreement(Event, tag="agreement", frozen=True, kw_only=True):
     bits: str
     token_ids: list[int]
     """The baseline's text, which was scored."""
+    prompt_ids: list[int] = []
+    """What stood before it."""
     best: list[int] = []
     """The scoring model's first choice at each position."""
     second: list[int] = []
@@ -180,8 +182,10 @@ class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
     prompt: str
     ms: dict[str, list[float]]
     """Width (as text, for JSON) -> inference times in milliseconds, in order, the first dropped."""
+    changed_ms: dict[str, list[float]] = {}
+    """The same behind an inference of another width."""
     after_trim_ms: dict[str, list[float]] = {}
-    """The same right after the key-value cache was cut: setting a state makes the next inference dearer."""
+    """The same, of one width, right after the key-value cache was cut."""
     trim_ms: list[float] = []
     """Times to cut the last tokens off the key-value cache again, as after a mismatched round."""
 
@@ -197,9 +201,12 @@ class LoopTimes(Event, tag="loop_times", frozen=True, kw_only=True):
     again_ms: dict[str, list[float]]
     """The same right behind another pass of the target."""
     first_ms: dict[str, list[float]]
-    """Tokens that the draft first takes in ('1', or '2' after a round accepted whole) -> its first steps."""
+    """The draft's first steps: '1 after 1' of one token behind a step of one; '2 after 1' of two tokens, as
+    after a round accepted whole; '1 after 2' and '2 after 2' where a round is a single step."""
     later_ms: list[list[float]]
-    """The draft's second, third ... steps of one token."""
+    """The draft's second, third ... steps of one token, where the first one took in one."""
+    back_ms: list[float] = []
+    """The second steps where the first one took in two."""
 
 
 class WorkerError(Event, tag="worker_error", frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def with_predictions(tables: Tables) -> pl.DataFrame:
         tables.rounds(),
         hold_out="run",
         strings=strings_of(tables.state),
-        probes=probes_of(tables.state, runs),
+        probes=probes_of(tables.state),
         nats=False,
     )
     told = found.select(*KEY, "predicted_speedup").unique(KEY, keep="first")

@@ -20,7 +20,7 @@ from sweeps.worker.pipeline import encode_with
 
 WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17)
 """Verify widths that are timed: NAT + 1 on continuous batching, up to 2 NAT + 1 on the stateful path."""
-WIDTH_REPS = 12
+WIDTH_REPS = 9
 
 
 class Reader:
@@ -91,6 +91,7 @@ class Scorer:
             prompt=todo.prompt,
             bits="".join("1" if same else "0" for same in best == text),
             token_ids=todo.token_ids,
+            prompt_ids=prompt[0].tolist(),
             best=best.tolist(),
             second=second.tolist(),
             margins=[round(float(gap), 4) for gap in high - low],
@@ -100,8 +101,8 @@ class Scorer:
     def widths(self, todo: Todo, alive: Callable[[], None]) -> VerifyWidths:
         """Time the verify of every width, widths in turn so that drift spreads over all of them.
 
-        The cache is cut back after each, which is timed too: the stateful engine does that after a
-        mismatched round and counts it nowhere.
+        Each behind another width, behind itself, and behind a cut of the cache, which is timed too: the
+        stateful engine cuts after a mismatched round and counts that nowhere.
         """
         prompt = np.asarray(encode_with(self._tokenizer, todo.text).input_ids.data, dtype=np.int64)
         ids = np.concatenate([prompt[0], np.asarray(todo.token_ids, dtype=np.int64)])
@@ -109,8 +110,7 @@ class Scorer:
         past = ids.shape[0] - 2 * max(WIDTHS) - len(todo.token_ids) // 2
         self._timed.request.reset_state()
         self._timed.feed(ids[:past], 0)
-        plain: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
-        trimmed: dict[str, list[float]] = {str(width): [] for width in WIDTHS}
+        changed, plain, trimmed = ({str(width): list[float]() for width in WIDTHS} for _ in range(3))
         trims = []
         for number in range(WIDTH_REPS + 1):
             alive()
@@ -120,14 +120,25 @@ class Scorer:
                 clock.append(perf_counter())
                 self._timed.feed(ids[past + width : past + 2 * width], past + width)
                 clock.append(perf_counter())
-                self._trim(2 * width)
+                self._trim(width)
                 clock.append(perf_counter())
+                self._timed.feed(ids[past + width : past + 2 * width], past + width)
+                clock.append(perf_counter())
+                self._trim(2 * width)
                 if number:
-                    after, alone, trim = (round((b - a) * 1e3, 4) for a, b in pairwise(clock))
-                    trimmed[str(width)].append(after)
-                    plain[str(width)].append(alone)
+                    other, same, trim, cut = (round((b - a) * 1e3, 4) for a, b in pairwise(clock))
+                    changed[str(width)].append(other)
+                    plain[str(width)].append(same)
                     trims.append(trim)
-        return VerifyWidths(run=self._run, prompt=todo.prompt, ms=plain, after_trim_ms=trimmed, trim_ms=trims)
+                    trimmed[str(width)].append(cut)
+        return VerifyWidths(
+            run=self._run,
+            prompt=todo.prompt,
+            ms=plain,
+            changed_ms=changed,
+            after_trim_ms=trimmed,
+            trim_ms=trims,
+        )
 
     def _trim(self, count: int) -> None:
         """Cut the last `count` tokens off the cache: states are [batch, heads, tokens, size]."""

@@ -71,19 +71,26 @@ class LoopTimer:
         again: dict[str, list[float]] = {}
         first: dict[str, list[float]] = {}
         later: list[list[float]] = [[] for _ in range(max(PROPOSALS) - 1)]
-        for count in PROPOSALS:  # One width at a time: changing it has a price of its own.
+        back: list[float] = []
+        for count in PROPOSALS:  # One width of the target at a time: changing it has a price of its own.
             alive()
+            before = 1
             for turn in range(TURNS + 1):
                 took, anew = step(0, count + 1), step(0, count + 1)
-                taken_in = 1 + turn % 2
+                # Where a round is a single step, two of a kind in turn; else a step of one stands before.
+                taken_in = 1 + (turn // 2 if count == 1 else turn) % 2
                 begun = step(1, taken_in)
                 rest = [step(1, 1) for _ in range(count - 1)]
                 if turn:
                     verify.setdefault(str(count + 1), []).append(took)
                     again.setdefault(str(count + 1), []).append(anew)
-                    first.setdefault(str(taken_in), []).append(begun)
-                    for place, each in enumerate(rest):
-                        later[place].append(each)
+                    first.setdefault(f"{taken_in} after {before}", []).append(begun)
+                    if taken_in == 1:
+                        for place, each in enumerate(rest):
+                            later[place].append(each)
+                    else:
+                        back += rest[:1]
+                before = taken_in if count == 1 else 1
         return LoopTimes(
             run=self._run,
             prompt=todo.prompt,
@@ -91,4 +98,5 @@ class LoopTimer:
             again_ms=again,
             first_ms=first,
             later_ms=later,
+            back_ms=back,
         )

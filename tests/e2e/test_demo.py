@@ -10,12 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sweeps.costmodel.probes import loop
+from sweeps.costmodel import lookup
+from sweeps.costmodel.probes import loop, probes_of
 from sweeps.paths import presets
 from sweeps.plan.build import plan_file
-from sweeps.store.frames import load_reps, load_rounds, sweep_folders
+from sweeps.store.frames import load_reps, load_rounds, load_runs, sweep_folders
 from sweeps.store.schema import RUNS
 from sweeps.store.tables import Tables
+from sweeps.worker.agreement import WIDTHS
 from sweeps.worker.loop import TURNS
 from tests.e2e.engine import specdec
 
@@ -123,12 +125,36 @@ def test_the_journal_holds_the_probes_of_the_cost_model(data: Path) -> None:
     for run, times in state.loops.items():
         drafts.add(state.runs[run].run.config.draft)
         assert {len(each) for each in times.verify_ms.values()} == {TURNS}
-        assert all(ms > 0 for each in (*times.first_ms.values(), *times.later_ms) for ms in each)
+        assert all(
+            ms > 0 for each in (*times.first_ms.values(), *times.later_ms, times.back_ms) for ms in each
+        )
         assert loop(times, ("target", "CPU", "draft", "CPU")) is not None
     assert drafts == {"draft-s", "draft-m"}
     assert state.widths
     for widths in state.widths.values():
-        assert all(ms > 0 for each in widths.ms.values() for ms in each)
+        for kind in (widths.ms, widths.changed_ms, widths.after_trim_ms):
+            assert set(kind) == {str(width) for width in WIDTHS}
+            assert all(ms > 0 for each in kind.values() for ms in each)
+
+
+def test_prompt_lookup_is_foretold_by_replaying_its_search(data: Path) -> None:
+    """On the texts that the agreement runs scored; rows of another text and near ties have no claim to it."""
+    tables = Tables(sweep_folders(data)[-1])
+    tables.refresh()
+    texts = probes_of(tables.state).texts
+    rows = load_runs(data).filter(
+        pl.col("kind") == "prompt-lookup", pl.col("status") == "ok", pl.col("first_divergence").is_null()
+    )
+    judged = 0
+    for row in rows.iter_rows(named=True):
+        text = texts.baselines[row["target"], row["prompt"]]
+        if len(text) == row["max_new_tokens"]:
+            played = lookup.replay(
+                texts.prompts[row["prompt"]], text, row["num_assistant_tokens"], row["max_ngram_size"]
+            )
+            assert played.tokens_per_round == pytest.approx(row["tokens_per_round"], rel=0.02)
+            judged += 1
+    assert judged > 0
 
 
 def test_a_second_demo_measures_nothing_again(data: Path) -> None:

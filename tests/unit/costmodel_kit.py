@@ -29,6 +29,8 @@ class World:
     factor: float = 1.4
     """In the loop over standing alone."""
     verify: tuple[float, float] = (19.0, 1.2)
+    verify_change: float = 1.6
+    """More of it in a round of another width than the one before, on the stateful path only."""
     rest: float = 0.8
     rest_mismatch: float = 2.5
     """On the stateful path only."""
@@ -104,13 +106,15 @@ class World:
         played = replay(self.string(names["draft"], names["prompt"]), path, nat, self.budget)
         d = self.factor * self.drafts[names["draft"]][0]
         out: list[dict[str, Any]] = []
-        whole = False
+        whole, before = False, None
         for i, (position, c, m) in enumerate(
             zip(played.positions, played.proposals, played.accepted, strict=True)
         ):
             wobble = 1 + self.noise * rng.standard_normal(3)
             draft = d * (c + (whole and c > 0 and path == "stateful")) * wobble[0]
-            verify = (self.verify[0] + self.verify[1] * c) * wobble[1]
+            changed = path == "stateful" and before not in (None, c)
+            verify = (self.verify[0] + self.verify[1] * c + self.verify_change * changed) * wobble[1]
+            before = c
             rest = (self.rest + (self.rest_mismatch if path == "stateful" and m < c else 0.0)) * wobble[2]
             first = self.first_round_ms if i == 0 else 0.0
             whole = 0 < c == m

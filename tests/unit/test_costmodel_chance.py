@@ -28,20 +28,23 @@ def simulated(alpha: float, rule: Rule, nat: int, budget: int, calls: int, seed:
 @given(rule=RULES, nat=st.integers(1, 4), alpha=st.floats(0.0, 1.0), budget=st.integers(2, 9))
 def test_expectation_is_the_mean_over_all_texts(rule: Rule, nat: int, alpha: float, budget: int) -> None:
     """Every string of a short budget, with its probability: no sampling error, any difference is a fault."""
-    params = Params(80.0, 10.0, 75.0, 3.0, 4.0, rest_mismatch_ms=9.0, path=rule, budget=budget, alpha=alpha)
+    params = Params(
+        80.0, 10.0, 75.0, 3.0, 5.0, 4.0, rest_mismatch_ms=9.0, path=rule, budget=budget, alpha=alpha
+    )
     exact = chance.expected(np.array([alpha]), rule, nat, budget)
-    sums = np.zeros(5)
+    sums = np.zeros(6)
     for mask in range(2 ** (budget - 1)):
         bits = "?" + f"{mask:0{budget - 1}b}"
         p = alpha ** bits.count("1") * (1 - alpha) ** bits.count("0")
         one = chance.counted(replay(bits, rule, nat, budget), rule, nat, budget)
         ms = float(total_ms(params, one))
-        sums += p * np.array([one.rounds, one.proposals, one.full, one.caught_up, ms])
+        sums += p * np.array([one.rounds, one.proposals, one.full, one.caught_up, one.changed, ms])
     found = [
         exact.rounds[0],
         exact.proposals[0],
         exact.full[0],
         exact.caught_up[0],
+        exact.changed[0],
         total_ms(params, exact)[0],
     ]
     assert [float(v) for v in found] == pytest.approx(sums.tolist(), rel=1e-9, abs=1e-9)
@@ -57,7 +60,9 @@ def test_expectation_is_within_one_percent_of_simulation(
 ) -> None:
     """E[k], tokens per round and total time; seeds are fixed, the sample's own error is about 0.2 %."""
     played = simulated(alpha, rule, nat, budget, 200_000 // budget, 11)
-    params = Params(80.0, 10.0, 75.0, 3.0, 4.0, rest_mismatch_ms=9.0, path=rule, budget=budget, alpha=alpha)
+    params = Params(
+        80.0, 10.0, 75.0, 3.0, 5.0, 4.0, rest_mismatch_ms=9.0, path=rule, budget=budget, alpha=alpha
+    )
     exact = profile(params, nat)
     rounds = sum(float(p.rounds) for p in played)
     k = sum(float(p.proposals) for p in played) / rounds
@@ -118,7 +123,19 @@ def test_a_known_string_is_no_chance(bits: str, rule: Rule, nat: int) -> None:
     assert float(many.rounds[0]) == pytest.approx(float(known.rounds))
     assert float(many.full[0]) == pytest.approx(float(known.full))
     assert float(many.caught_up[0]) == pytest.approx(float(known.caught_up))
+    assert float(many.changed[0]) == pytest.approx(float(known.changed))
     assert many.by_width[0].tolist() == pytest.approx(known.by_width.tolist())
+
+
+def test_what_changes_the_width_of_a_step() -> None:
+    """By hand: on the stateful path every other number of proposals, on cb at NAT 1 the draft's way back."""
+    moving = replay("?1111101", "stateful", 1, 8)
+    assert moving.proposals == (1, 2, 1, 0)  # The seed, more, cut by the budget, the last token alone.
+    assert float(chance.counted(moving, "stateful", 1, 8).changed) == 3
+    fixed = replay("?1111011100", "cb", 1, 11)
+    assert fixed.accepted == (1, 1, 0, 1, 1, 0)  # The draft takes in 1, 2, 2, 1, 2 tokens.
+    counts = chance.counted(fixed, "cb", 1, 11)
+    assert (float(counts.changed), float(counts.caught_up)) == (0, 1)
 
 
 def test_unseen_positions_are_averaged_over() -> None:

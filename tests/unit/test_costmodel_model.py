@@ -13,8 +13,9 @@ from sweeps.costmodel.cases import cases, draft_alone, planned, target_alone
 from sweeps.costmodel.model import measured_terms, tables, train
 from sweeps.costmodel.params import Params, profile, speedup
 from sweeps.costmodel.predict import CORRELATION, chance_rel, predict, predict_many
+from sweeps.costmodel.roundtable import RoundTable, round_table
 from sweeps.costmodel.rules import Rule, replay
-from sweeps.costmodel.terms import Key, acceptance, default_prior, fit, round_table
+from sweeps.costmodel.terms import Key, acceptance, default_prior, fit
 from sweeps.costmodel.validate import splits, summary, validate
 from sweeps.exchange import published
 from sweeps.store.schema import ROUNDS, empty
@@ -43,6 +44,7 @@ def test_terms_are_learned_back(world: World, frames: Frames) -> None:
         "catch_up": 5.6,
         "verify_base": 19.0,
         "verify_slope": 1.2,
+        "verify_change": 1.6,
         "rest": 0.8,
         "rest_mismatch": 2.5,
     }
@@ -51,6 +53,37 @@ def test_terms_are_learned_back(world: World, frames: Frames) -> None:
     assert learned.first_round_ms == pytest.approx(world.first_round_ms, rel=0.1)
     assert learned.widths[0] <= 2
     assert learned.widths[1] >= 8
+
+
+def test_rounds_without_the_librarys_times_give_verify_by_width_too() -> None:
+    """Prompt lookup: only wall times, and a target whose fourth proposal is a step, not a slope."""
+    steps = {1: 22.0, 2: 22.5, 3: 23.0, 4: 31.0, 5: 31.5, 8: 33.0}
+    calls = [(nat, rep) for nat in steps for rep in range(3)]
+    call = np.repeat(np.arange(len(calls), dtype=float), 40)
+    c = np.repeat(np.array([float(nat) for nat, _ in calls]), 40)
+    wall = np.array([steps[int(width)] for width in c]) + np.tile([0.1, -0.1], c.size // 2)
+    none = np.full(c.size, np.nan)
+    number = np.tile(np.arange(1.0, 41.0), len(calls))
+    table = RoundTable(call, number, c, np.zeros(c.size), np.zeros(c.size), wall, none, none)
+    found = fit(table, default_prior(20.0, 1e-6, "cb"), 20.0, fixed=True)
+    by_width = dict(found.table)
+    assert by_width[4] - by_width[3] == pytest.approx(8.0, abs=0.5)
+    for width, ms in steps.items():
+        assert by_width[width] + found["rest"] + found["rest_mismatch"] == pytest.approx(ms, rel=0.02)
+
+
+def test_a_switch_of_the_drafts_width_costs_half_of_a_there_and_back() -> None:
+    """At NAT 1 on cb rounds behind a whole one take two tokens; only a switch costs."""
+    whole = np.array([0, 1, 1, 1, 0, 1, 1, 0, 0, 1] * 30, dtype=float)
+    switched = np.concatenate([[0.0], (whole[1:] != whole[:-1]).astype(float)])
+    one = np.ones_like(whole)
+    draft = 2.0 + 1.5 * switched + 0.02 * np.sin(7.0 * np.arange(whole.size))
+    verify, rest = 20.0 + 0.1 * np.cos(np.arange(whole.size)), 0.4 + 0.02 * np.sin(np.arange(whole.size))
+    number = np.arange(1.0, whole.size + 1)
+    table = RoundTable(one, number, one, one, whole, draft + verify + rest, draft, verify)
+    found = fit(table, default_prior(20.0, 2.0, "cb"), 20.0, fixed=True)
+    assert found["catch_up"] == pytest.approx(3.0, abs=0.05)
+    assert found["draft"] + found["draft_round"] == pytest.approx(2.0, abs=0.05)
 
 
 def test_a_few_stalled_rounds_do_not_move_the_slopes(frames: Frames) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from sweeps.costmodel import chance, probes, rollback
 from sweeps.costmodel.calibrate import Calibration, Donor
 from sweeps.costmodel.rules import next_k, replay
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
-from sweeps.events.types import LoopTimes
+from sweeps.events.types import LoopTimes, VerifyWidths
 
 BITS = st.text("01", min_size=2, max_size=40).map(lambda text: "?" + text)
 NPU = Key("t", "CPU", "d", "NPU", "stateful")
@@ -28,8 +30,8 @@ def test_nothing_is_lost_where_at_most_two_are_refused(bits: str) -> None:
     exact = chance.counted(replay(bits, "stateful", 1, budget), "stateful", 1, budget)
     assert float(found.rounds) == pytest.approx(float(exact.rounds))
     assert found.by_width.tolist() == pytest.approx(exact.by_width.tolist())
-    assert (float(found.full), float(found.caught_up)) == pytest.approx(
-        (float(exact.full), float(exact.caught_up))
+    assert (float(found.full), float(found.caught_up), float(found.changed)) == pytest.approx(
+        (float(exact.full), float(exact.caught_up), float(exact.changed))
     )
     assert sd == 0.0
 
@@ -76,15 +78,17 @@ TIMES = LoopTimes(
     prompt="p",
     verify_ms={"2": [6.0, 6.0], "4": [8.0, 8.8]},
     again_ms={"2": [5.0, 5.0], "4": [8.0, 8.0]},
-    first_ms={"1": [1.8, 2.2, 2.0], "2": [4.0]},
+    first_ms={"1 after 1": [1.8, 2.2, 2.0], "2 after 1": [2.9], "1 after 2": [9.0], "2 after 2": [9.0]},
     later_ms=[[1.5, 1.5], [1.0], [1.0, 1.2, 0.8], [1.0]],
+    back_ms=[2.0, 2.2],
 )
 
 
 def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
     found = probes.loop(TIMES, PAIR)
     assert found is not None
-    assert (found.first, found.second) == pytest.approx((2.0, 1.5))
+    assert (found.first, found.second, found.step_ms) == pytest.approx((2.0, 1.5, 1.0))
+    assert found.change_ms == pytest.approx((0.9 + 0.6) / 2)
     assert found.verify == pytest.approx((1.2 + 1.05) / 2)
     empty = LoopTimes(run="r", prompt="p", verify_ms={}, again_ms={}, first_ms={}, later_ms=[])
     assert probes.loop(empty, PAIR) is None
@@ -93,8 +97,9 @@ def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
         prompt="p",
         verify_ms={"1": [0.0]},
         again_ms={"1": [0.0]},
-        first_ms={"1": [0.0]},
+        first_ms={"1 after 1": [0.0], "2 after 1": [0.0]},
         later_ms=[[0.0]] * 4,
+        back_ms=[0.0],
     )
     assert probes.loop(stopped, PAIR) is None, "a clock that stood still teaches nothing"
 
@@ -102,7 +107,9 @@ def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
 def lookup_donor() -> Donor:
     values = {"verify_base": 10.0, "verify_slope": 1.0, "rest": 0.5}
     theta = np.array([values.get(name, 0.0) for name in NAMES])
-    fit = Fit(theta, np.diag(np.full(8, 1e-4)), 100, (1, 5), first_round_ms=3.0, level_target_ms=10.0)
+    fit = Fit(
+        theta, np.diag(np.full(len(NAMES), 1e-4)), 100, (1, 5), first_round_ms=3.0, level_target_ms=10.0
+    )
     return Donor(Key("t", "CPU", LOOKUP, "CPU", "cb"), fit, 10.0, None)
 
 
@@ -113,11 +120,48 @@ def test_a_forecast_knows_the_drafts_dear_first_steps_and_its_prefill() -> None:
     told = Calibration((lookup_donor(),), (loop,)).borrow(CB, 10.0, 1.0, 7.0)
     assert blind["draft_round"] == 0.0
     d = told["draft"]
-    assert d == pytest.approx(0.9)
+    assert d == pytest.approx(1.0 - 0.04), "less what the draft's own pipeline does around each token"
     assert told["draft_round"] == pytest.approx((1.0 + 0.6 * 0.5) * d)
-    assert told["catch_up"] == pytest.approx(d + told["draft_round"])
+    assert told["catch_up"] == pytest.approx(2 * loop.change_ms), "its step's width changes there and back"
     assert told["verify_base"] == pytest.approx(10.0 * loop.verify)
     assert told.first_round_ms == pytest.approx(3.0 + 7.0), "the draft's prefill is part of round 1"
     assert "timed behind" in told.source
     other = Calibration((lookup_donor(),), (loop,)).borrow(CB._replace(draft="e"), 10.0, 1.0)
     assert other["draft_round"] == 0.0, "the loop of another draft says nothing"
+
+
+def test_of_a_draft_on_another_device_only_the_milliseconds_count() -> None:
+    loop = probes.loop(TIMES, PAIR)
+    assert loop is not None
+    there = replace(loop, pair=("t", "CPU", "d", "NPU"), own=False)
+    told = Calibration((), (there,)).borrow(NPU, 10.0, 5.0)
+    assert told["draft"] == pytest.approx(5.0 - 0.04)
+    assert told["draft_round"] == pytest.approx((1.0 + 0.6 * 0.5) * loop.step_ms + 0.25)
+    assert told["catch_up"] == pytest.approx(told["draft"]), "the stateful engine steps once more"
+
+
+def test_prompt_lookup_is_no_draft_to_learn_a_loop_from() -> None:
+    empty = replace(lookup_donor(), draft_alone_ms=1e-6)
+    assert Calibration((empty,)).ratio("CPU", "CPU", "cb").pairs == 0
+
+
+def test_a_change_of_width_and_a_cut_of_the_cache_are_told_apart() -> None:
+    plain = {str(width): [10.0 + width] for width in (1, 2, 3, 4, 5)}
+    widths = VerifyWidths(
+        run="r",
+        prompt="p",
+        ms=plain,
+        changed_ms={width: [times[0] + 2.0] for width, times in plain.items()},
+        after_trim_ms={width: [times[0] + 0.2] for width, times in plain.items()},
+        trim_ms=[1.0, 1.0],
+    )
+    one = probes.donor(widths, "t", "CPU")
+    assert one is not None
+    assert one.fit.level_target_ms == pytest.approx(11.0 - probes.OUTSIDE_MS)
+    assert one.fit["verify_base"] == pytest.approx(11.0)
+    assert one.fit["verify_slope"] == pytest.approx(1.0)
+    assert one.fit["verify_change"] == pytest.approx(2.0)
+    assert one.fit["rest_mismatch"] == pytest.approx(1.0 + 0.2 + probes.CUT_MS)
+    old = probes.donor(VerifyWidths(run="r", prompt="p", ms=plain), "t", "CPU")
+    assert old is not None
+    assert old.fit["verify_change"] == 0.0

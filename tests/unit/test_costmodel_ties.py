@@ -63,7 +63,7 @@ def test_counts_are_the_mean_over_what_the_ties_may_do(rule: Rule, nat: int, bit
     """Every outcome of the ties with its probability, replayed by the exact rule."""
     bits = UNSEEN + bits
     ties = [i for i, symbol in enumerate(bits) if symbol in TIES]
-    sums = np.zeros(4)
+    sums = np.zeros(5)
     for mask in range(2 ** len(ties)):
         made, p = list(bits), 1.0
         for place, i in enumerate(ties):
@@ -73,9 +73,9 @@ def test_counts_are_the_mean_over_what_the_ties_may_do(rule: Rule, nat: int, bit
             made[i] = str(hit)
             p *= chance_here if hit else 1 - chance_here
         one = chance.counted(replay("".join(made), rule, nat, len(bits)), rule, nat, len(bits))
-        sums += p * np.array([one.rounds, one.proposals, one.full, one.caught_up])
+        sums += p * np.array([one.rounds, one.proposals, one.full, one.caught_up, one.changed])
     found = on_string(bits, rule, nat, len(bits))
-    counts = [found.rounds, found.proposals, found.full, found.caught_up]
+    counts = [found.rounds, found.proposals, found.full, found.caught_up, found.changed]
     assert [float(each) for each in counts] == pytest.approx(sums.tolist(), rel=1e-9, abs=1e-9)
 
 

@@ -132,7 +132,7 @@ def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
             runs = frames.load_runs(data, published=True)
             click.echo(f"no results in {results(data)} yet: these are published rows", err=True)
         rounds = frames.load_rounds(data, sweep)
-        strings, probes = _probed(data, sweep, runs)
+        strings, probes = _probed(data, sweep)
     except ExchangeError as error:
         raise Problem(str(error), exit_code=1) from None
     except OSError as error:
@@ -189,13 +189,9 @@ def _summary_text(frame: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _probed(
-    data: str | None, sweep: str | None, runs: pl.DataFrame
-) -> tuple[dict[tuple[str, str, str, str], str], Probes]:
-    """Agreement strings over the baselines' texts, and what was timed outside of the engines, from the
+def _probed(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, str, str], str], Probes]:
+    """Agreement strings over the baselines' texts, and what was found out outside of the engines, from the
     journals."""
-    import polars as pl
-
     from sweeps.costmodel.evidence import strings_of
     from sweeps.costmodel.model import NO_PROBES
     from sweeps.costmodel.probes import probes_of
@@ -208,7 +204,7 @@ def _probed(
         tables = Tables(folder)
         tables.refresh()
         strings.update(strings_of(tables.state))
-        probes += probes_of(tables.state, runs.filter(pl.col("sweep") == folder.name))
+        probes += probes_of(tables.state)
     return strings, probes
 
 

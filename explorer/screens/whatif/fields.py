@@ -90,6 +90,8 @@ FIELDS: Final[tuple[Field, ...]] = (
     Field("target_ms", "target alone", "ms", "T: the target without a draft, per token, on this path.", 1e-3),
     Field("verify_base_ms", "verify base", "ms", "The target verifying one token."),
     Field("verify_slope_ms", "verify slope", "ms", "Each proposal more to verify.", -1e3, 1e4),
+    Field("verify_change_ms", "width changes", "ms",
+          "More of it where a round is not as wide as the one before (stateful).", -1e3, 1e4),
     Field("rest_ms", "rest", "ms", "Of each round, neither draft nor verify.", -1e3, 1e4),
     Field("rest_mismatch_ms", "rest if refused", "ms", "More of it when a proposal is refused (KV trim).",
           -1e3, 1e4),

@@ -11,7 +11,8 @@ from sweeps.costmodel.answers import Measured
 from sweeps.costmodel.cases import Case
 from sweeps.costmodel.evidence import Source
 from sweeps.costmodel.params import RoundBudget
-from sweeps.costmodel.terms import Fit, Prior, RoundTable
+from sweeps.costmodel.roundtable import RoundTable
+from sweeps.costmodel.terms import Fit, Prior
 
 TAUGHT: Final = 0.8
 """A term whose sd is above this share of what was assumed beforehand: the rows say next to nothing of it."""

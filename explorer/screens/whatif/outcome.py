@@ -144,7 +144,8 @@ def _over_alpha(scenario: Scenario) -> Floats:
     if scenario.base.case.kind == "prompt-lookup":  # Every round is as wide as NAT, whatever was found.
         by_width = np.zeros_like(counts.by_width)
         by_width[:, scenario.nat] = counts.rounds
-        counts = replace(counts, by_width=by_width, caught_up=np.zeros_like(counts.rounds))
+        none = np.zeros_like(counts.rounds)
+        counts = replace(counts, by_width=by_width, caught_up=none, changed=none)
     return np.asarray(counts.tokens * params.target_ms / total_ms(params, counts))
 
 
@@ -167,6 +168,7 @@ def shares(scenario: Scenario) -> dict[str, float]:
         "draft_round_ms": parts["draft_round"] / whole,
         "verify_base_ms": (parts["verify_base"] + bend) / whole,
         "verify_slope_ms": parts["verify_slope"] / whole,
+        "verify_change_ms": parts["verify_change"] / whole,
         "rest_ms": parts["rest"] / whole,
         "rest_proposal_ms": parts["rest_proposal"] / whole,
         "rest_mismatch_ms": parts["rest_mismatch"] / whole,

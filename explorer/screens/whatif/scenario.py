@@ -37,6 +37,7 @@ TERMS: Final = {
     "catch_up": "catch_up",
     "verify_base_ms": "verify_base",
     "verify_slope_ms": "verify_slope",
+    "verify_change_ms": "verify_change",
     "rest_ms": "rest",
     "rest_proposal_ms": "rest_proposal",
     "rest_mismatch_ms": "rest_mismatch",
@@ -243,4 +244,4 @@ def counts_of(alpha: float, rule: Rule, nat: int, budget: int) -> Profile:
     """Expected counts at one alpha; quick, for stepping through alphas."""
     # Above so many alphas the exact counts at a few nodes are kept and interpolated (to 1e-6).
     many = chance.expected_many(np.full(chance.NODES + 1, alpha), rule, nat, budget)
-    return Profile(many.rounds[0], many.full[0], many.caught_up[0], many.by_width[0], many.tokens)
+    return many.at(0)

@@ -20,7 +20,7 @@ from sweeps.costmodel import placement
 from sweeps.costmodel.answers import why
 from sweeps.costmodel.calibrate import Calibration, Probes
 from sweeps.costmodel.cases import Case, draft_alone, target_alone
-from sweeps.costmodel.evidence import Strings, Texts, strings_of
+from sweeps.costmodel.evidence import Strings, strings_of
 from sweeps.costmodel.model import NO_PROBES, Model, Tables, tables, train
 from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.terms import Key
@@ -289,7 +289,7 @@ class Workbench:
             chosen = [c for c in chosen if (c.sweep, c.run) != (case.sweep, case.run)]
         name = (key.target, key.target_device, key.path, case.run if without_own else None)
         if name not in self._models:
-            self._models[name] = train(self.known, chosen, self.strings, Texts(), self.probes)
+            self._models[name] = train(self.known, chosen, self.strings, self.probes)
         return self._models[name]
 
     def _placement(self, case: Case) -> tuple[str, ...]:
@@ -358,7 +358,7 @@ def open_workbench(data: str | None, sweep: str | None = None) -> Workbench:
         journal = Journal(folder)
         journal.refresh()
         strings.update(strings_of(journal.state))
-        probes += probes_of(journal.state, here.filter(pl.col("sweep") == folder.name))
+        probes += probes_of(journal.state)
     return Workbench(here, rounds, strings, probes)
 
 
