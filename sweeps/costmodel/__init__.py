@@ -22,10 +22,10 @@ rule's start at its seed, its drift and the cut rounds at the end are in it.
 
 Terms (`terms`, on the arrays of `roundtable`): robust Bayesian regressions on the rounds, with standard
 errors; for a pair that was not run, lent by its neighbours (`calibrate`) and by probes outside the engine
-(`probes`: verify by width, what a change of width and a cut of the cache cost, the draft's first steps behind a
-pass of its target). A pass of another width than the one before is dearer (new shapes: on a CPU 2 ms for the
-bundled target, whatever its width), which is why a stateful round, whose width keeps changing, costs more than
-its tokens, and why a cb draft pays after a round accepted whole: it takes in two tokens and goes back to one.
+(`probes`: verify by width, what a change of width and a cut of the cache cost, the draft's first steps behind
+a pass of its target). A pass of another width than the one before is dearer (new shapes: 2 ms for the bundled
+target on a CPU, whatever the width). So a stateful round, whose width keeps changing, costs more than its
+tokens, and a cb draft pays after a round accepted whole: it takes in two tokens and goes back to one.
 An interval (`predict`) adds up what is not known: terms, acceptance, measurement, model. `validate` predicts
 measured rows from others, beside the published formulas.
 

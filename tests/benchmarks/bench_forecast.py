@@ -6,11 +6,11 @@
     ... --precision bf16 --share 1  # other arithmetic; all reps, not the best
 
 By default in exact arithmetic (float32 caches and passes, no dynamic quantization): rounding decides no near
-tie there, so every text is its baseline's and each row has a claim to the forecast. Passes are interleaved, so
-that a row and its baseline are measured minutes, not an hour, apart. On a machine with neighbours reps are only
-ever slowed down, so each row (and each baseline) stands on its fastest `--share` of reps; the noise floor
-printed first is one baseline against another run of the same thing, taken alike. The first prompt only warms
-each process up and is not judged.
+tie there, so every text is its baseline's and each row has a claim to the forecast. Passes are interleaved,
+so that a row and its baseline are measured minutes, not an hour, apart. On a machine with neighbours reps
+are only ever slowed down, so each row (and each baseline) stands on its fastest `--share` of reps; the noise
+floor printed first is one baseline against another run of the same thing, taken alike. The first prompt only
+warms each process up and is not judged.
 
 1. Forecast: no speculative row is seen (baselines, drafts alone, agreement strings, prompt-lookup probes).
 2. Fitted on NAT 3, predicting the other NATs; prompts and drafts held out in turn.
