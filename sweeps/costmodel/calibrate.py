@@ -160,9 +160,7 @@ class Calibration:
         timed = [
             d
             for d in self.donors
-            if (d.key.target, d.key.target_device) == (target, target_device)
-            and not d.fit.rounds
-            and d.fit.table
+            if d.key == Key(target, target_device, LOOKUP, target_device, "stateful") and d.fit.table
         ]
         if not timed:
             return ()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sweeps.costmodel import chance, probes, rollback
-from sweeps.costmodel.calibrate import Calibration, Donor
+from sweeps.costmodel.calibrate import Calibration, Donor, widened
 from sweeps.costmodel.rules import next_k, replay
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
@@ -165,3 +165,23 @@ def test_a_change_of_width_and_a_cut_of_the_cache_are_told_apart() -> None:
     old = probes.donor(VerifyWidths(run="r", prompt="p", ms=plain), "t", "CPU")
     assert old is not None
     assert old.fit["verify_change"] == 0.0
+
+
+def test_widths_that_no_round_had_come_from_the_probe() -> None:
+    """Moved to the widths beside them that are known; measured ones stay as they are."""
+    shape = ((0, 1.0), (1, 1.1), (3, 1.2), (4, 1.8), (8, 2.6))
+    fit = replace(lookup_donor().fit, table=((3, 13.0),))
+    found = dict(widened(fit, shape, 10.0).table)
+    assert found == pytest.approx({0: 11.0, 1: 12.0, 3: 13.0, 4: 19.0, 8: 27.0})
+    two = replace(fit, table=((1, 12.0), (8, 29.0)))
+    assert dict(widened(two, shape, 10.0).table)[4] == pytest.approx(18.0 + 1.0 + 3 / 7 * 2.0)
+    assert widened(fit, (), 10.0) is fit
+
+
+def test_only_the_probe_says_how_verify_grows() -> None:
+    """A pair without rounds, whose table was lent, is no second witness."""
+    probe = Donor(NPU._replace(draft=LOOKUP, draft_device="CPU"), lookup_donor().fit, 10.0, None)
+    timed = replace(probe, fit=replace(probe.fit, rounds=0, table=((0, 10.0), (4, 15.0))))
+    lent = replace(timed, key=NPU, fit=replace(timed.fit, table=((0, 10.0), (4, 99.0))))
+    assert Calibration((timed, lent)).shape("t", "CPU") == ((0, 1.0), (4, 1.5))
+    assert Calibration((lent,)).shape("t", "CPU") == ()
