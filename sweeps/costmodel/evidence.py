@@ -287,7 +287,7 @@ def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
         config = scored.config
         if config.draft is not None and event.bits:
             bits = event.bits
-            if event.margins:
+            if event.margins and _whole(event):
                 bits = soften(bits, _gaps(event), rounding_of(scored.draft_properties))
             out[config.target, config.draft, prompt, _scored_path(state, run)] = bits
     return out
@@ -307,6 +307,12 @@ def _scored_path(state: SweepState, run: str) -> str:
     """The baseline path of the text that an agreement run scored."""
     text = state.runs.get(state.runs[run].run.baseline or "")
     return "sdpa" if text is not None and text.run.config.attention_backend == "SDPA" else "cb"
+
+
+def _whole(event: Agreement) -> bool:
+    """Whether all its lists are of one length, as in every event that was not tampered with."""
+    lists = (event.bits, event.token_ids, event.best, event.second, event.margins)
+    return len({len(each) for each in lists}) == 1
 
 
 def _gaps(event: Agreement) -> list[float]:
