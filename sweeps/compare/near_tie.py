@@ -26,7 +26,9 @@ def near_tie(own: Agreement, text: Sequence[int], found: Divergence) -> str | No
         found: where they part.
     """
     at = found.position
-    if at is None or found.token is None or found.other is None or at >= len(own.margins):
+    if at is None or found.token is None or found.other is None:
+        return None
+    if at >= min(len(own.margins), len(own.best), len(own.second)):
         return None
     if list(own.token_ids[:at]) != list(text[:at]):
         return None

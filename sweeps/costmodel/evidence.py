@@ -160,9 +160,9 @@ class Evidence:
         return self.traced.get((case.sweep, case.run, case.prompt))
 
     def _lookup(self, case: Case) -> Source | None:
-        prompt = self.texts.prompts.get(case.prompt)
-        text = self.texts.baselines.get((case.key.target, case.prompt))
-        if prompt is None or text is None or case.max_ngram is None:
+        name = (case.key.target, case.prompt)
+        prompt, text = self.texts.prompts.get(name), self.texts.baselines.get(name)
+        if prompt is None or text is None or case.max_ngram is None or len(text) < case.budget:
             return None
         rounds = lookup.replay(prompt, list(text)[: case.budget], case.nat, case.max_ngram)
         counts = lookup.counted(rounds, case.nat)
@@ -283,6 +283,8 @@ def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
     """`Strings` from the agreement runs of one sweep; the path is that of the run whose text was scored."""
     out = {}
     for (run, prompt), event in state.agreements.items():
+        if run not in state.runs:
+            continue
         scored = state.runs[run].run
         config = scored.config
         if config.draft is not None and event.bits:
@@ -293,12 +295,18 @@ def strings_of(state: SweepState) -> dict[tuple[str, str, str, str], str]:
     return out
 
 
+def longest(known: Strings, more: Strings) -> dict[tuple[str, str, str, str], str]:
+    """Strings of two sweeps; the later one's win unless they are shorter: a string serves smaller budgets."""
+    kept = {key: bits for key, bits in more.items() if len(bits) >= len(known.get(key, ""))}
+    return {**known, **kept}
+
+
 def texts_of(state: SweepState) -> Texts:
     """What a replay of prompt lookup needs, from the agreement runs over texts of continuous batching."""
     prompts, baselines = {}, {}
     for (run, prompt), event in state.agreements.items():
-        if event.prompt_ids and _scored_path(state, run) == "cb":
-            prompts[prompt] = event.prompt_ids
+        if run in state.runs and event.prompt_ids and event.token_ids and _scored_path(state, run) == "cb":
+            prompts[state.runs[run].run.config.target, prompt] = event.prompt_ids
             baselines[state.runs[run].run.config.target, prompt] = event.token_ids
     return Texts(prompts, baselines)
 

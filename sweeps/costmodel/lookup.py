@@ -22,14 +22,18 @@ from sweeps.costmodel.rules import Rounds
 class Texts:
     """Token ids that a replay needs."""
 
-    prompts: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Prompt -> its tokens."""
+    prompts: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
+    """(target, prompt) -> the prompt's tokens."""
     baselines: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     """(target, prompt) -> the tokens of the baseline's text."""
 
     def __add__(self, more: Texts) -> Texts:
-        """Of two sweeps; the later one's win."""
-        return Texts({**self.prompts, **more.prompts}, {**self.baselines, **more.baselines})
+        """Of two sweeps; the later one's win unless their text is shorter."""
+        prompts, baselines = dict(self.prompts), dict(self.baselines)
+        for key, text in more.baselines.items():
+            if len(text) >= len(baselines.get(key, ())):
+                prompts[key], baselines[key] = more.prompts[key], text
+        return Texts(prompts, baselines)
 
 
 NO_TEXTS: Final = Texts()

@@ -74,7 +74,11 @@ def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
 
 def _undisturbed(times: Mapping[str, Sequence[float]]) -> dict[int, float]:
     """Lower quartile by width: what else runs on the machine only ever makes a pass slower."""
-    return {int(width): float(np.percentile(each, 25)) for width, each in times.items() if each}
+    return {
+        int(width): float(np.percentile(each, 25))
+        for width, each in times.items()
+        if each and width.isdigit()
+    }
 
 
 def _dearer(than: Mapping[int, float], plain: Mapping[int, float], widths: Sequence[int]) -> float:

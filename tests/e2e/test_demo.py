@@ -150,7 +150,10 @@ def test_prompt_lookup_is_foretold_by_replaying_its_search(data: Path) -> None:
         text = texts.baselines[row["target"], row["prompt"]]
         if len(text) == row["max_new_tokens"]:
             played = lookup.replay(
-                texts.prompts[row["prompt"]], text, row["num_assistant_tokens"], row["max_ngram_size"]
+                texts.prompts[row["target"], row["prompt"]],
+                text,
+                row["num_assistant_tokens"],
+                row["max_ngram_size"],
             )
             assert played.tokens_per_round == pytest.approx(row["tokens_per_round"], rel=0.02)
             judged += 1

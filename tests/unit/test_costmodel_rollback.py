@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from sweeps.costmodel import chance, probes, rollback
 from sweeps.costmodel.calibrate import Calibration, Donor, widened
+from sweeps.costmodel.evidence import longest
+from sweeps.costmodel.lookup import Texts
 from sweeps.costmodel.rules import next_k, replay
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
@@ -185,3 +187,18 @@ def test_only_the_probe_says_how_verify_grows() -> None:
     lent = replace(timed, key=NPU, fit=replace(timed.fit, table=((0, 10.0), (4, 99.0))))
     assert Calibration((timed, lent)).shape("t", "CPU") == ((0, 1.0), (4, 1.5))
     assert Calibration((lent,)).shape("t", "CPU") == ()
+
+
+def test_a_shorter_text_of_another_sweep_replaces_none() -> None:
+    key = ("t", "p")
+    long, short = (Texts({key: [1]}, {key: list(range(size))}) for size in (8, 3))
+    assert (long + short) == long
+    assert (short + long) == long
+    assert longest({("t", "d", "p", "cb"): "?111"}, {("t", "d", "p", "cb"): "?1"}) == {
+        ("t", "d", "p", "cb"): "?111"
+    }
+
+
+def test_widths_without_a_number_are_passed_over() -> None:
+    plain = {str(width): [10.0 + width] for width in (1, 2, 3, 4, 5)} | {"x": [1.0]}
+    assert probes.donor(VerifyWidths(run="r", prompt="p", ms=plain), "t", "CPU") is not None

@@ -192,7 +192,7 @@ def _summary_text(frame: pl.DataFrame) -> str:
 def _probed(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, str, str], str], Probes]:
     """Agreement strings over the baselines' texts, and what was found out outside of the engines, from the
     journals."""
-    from sweeps.costmodel.evidence import strings_of
+    from sweeps.costmodel.evidence import longest, strings_of
     from sweeps.costmodel.model import NO_PROBES
     from sweeps.costmodel.probes import probes_of
     from sweeps.store.frames import sweep_folders
@@ -203,7 +203,7 @@ def _probed(data: str | None, sweep: str | None) -> tuple[dict[tuple[str, str, s
     for folder in sweep_folders(data, sweep):
         tables = Tables(folder)
         tables.refresh()
-        strings.update(strings_of(tables.state))
+        strings = longest(strings, strings_of(tables.state))
         probes += probes_of(tables.state)
     return strings, probes
 

@@ -20,7 +20,7 @@ from sweeps.costmodel import placement
 from sweeps.costmodel.answers import why
 from sweeps.costmodel.calibrate import Calibration, Probes
 from sweeps.costmodel.cases import Case, draft_alone, target_alone
-from sweeps.costmodel.evidence import Strings, strings_of
+from sweeps.costmodel.evidence import Strings, longest, strings_of
 from sweeps.costmodel.model import NO_PROBES, Model, Tables, tables, train
 from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.terms import Key
@@ -357,7 +357,7 @@ def open_workbench(data: str | None, sweep: str | None = None) -> Workbench:
     for folder in [f for f in folders if f.name == sweep] or folders[-1:]:
         journal = Journal(folder)
         journal.refresh()
-        strings.update(strings_of(journal.state))
+        strings = longest(strings, strings_of(journal.state))
         probes += probes_of(journal.state)
     return Workbench(here, rounds, strings, probes)
 
