@@ -9,14 +9,25 @@ target on that device and path, then the default.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sweeps.costmodel.chance import Floats
-from sweeps.costmodel.lookup import NO_TEXTS, Texts
+from sweeps.costmodel.lookup import Texts, with_more_texts
 from sweeps.costmodel.rules import rule_of
-from sweeps.costmodel.terms import CATCH_UP, DRAFTS, LOOKUP, NAMES, REST, Fit, Key, Prior, default_prior
+from sweeps.costmodel.terms import (
+    CATCH_UP,
+    DRAFTS,
+    LOOKUP,
+    NAMES,
+    REST,
+    VERIFY_LINE,
+    Fit,
+    Key,
+    Prior,
+    default_prior,
+)
 
 WEIGHT = 1.0
 """Pairs that a default is worth."""
@@ -41,7 +52,6 @@ SLOPE_UP_TO = 8
 DRAFT_ROUND = NAMES.index("draft_round")
 DRAFT_EXTRAS = slice(DRAFT_ROUND, CATCH_UP + 1)
 TARGETS = slice(DRAFTS.stop, None)
-VERIFY_LINE = slice(NAMES.index("verify_base"), NAMES.index("verify_slope") + 1)
 
 
 Shape = tuple[tuple[int, float], ...]
@@ -89,11 +99,13 @@ class Probes:
 
     donors: tuple[Donor, ...] = ()
     loops: tuple[Loop, ...] = ()
-    texts: Texts = NO_TEXTS
+    texts: Texts = field(default_factory=dict)
 
     def __add__(self, more: Probes) -> Probes:
         """Of two sweeps; the later one's loops and texts come first."""
-        return Probes(self.donors + more.donors, more.loops + self.loops, self.texts + more.texts)
+        return Probes(
+            self.donors + more.donors, more.loops + self.loops, with_more_texts(self.texts, more.texts)
+        )
 
 
 @dataclass(frozen=True)

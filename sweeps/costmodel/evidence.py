@@ -23,7 +23,7 @@ from sweeps.costmodel import lookup, rollback
 from sweeps.costmodel.agreement import UNSEEN, chance_of, completed, merge, rounding_of, soften, trace
 from sweeps.costmodel.cases import BASELINE_PATH, Case
 from sweeps.costmodel.chance import Floats, Profile, expected_many
-from sweeps.costmodel.lookup import NO_TEXTS, Texts
+from sweeps.costmodel.lookup import Text, Texts
 from sweeps.costmodel.params import Params, after_one, profile
 from sweeps.costmodel.predict import chance_rel, mean_profile
 from sweeps.costmodel.rules import Rounds, Rule, rule_of
@@ -116,7 +116,7 @@ class Evidence:
     train: Sequence[Case]
     traced: Mapping[Place, Traced]
     strings: Strings
-    texts: Texts = NO_TEXTS
+    texts: Texts
 
     def source(self, case: Case, nat: int | None = None) -> Source:
         """Counts for a case, from everything but the case itself (its own r only where nothing else is).
@@ -160,11 +160,10 @@ class Evidence:
         return self.traced.get((case.sweep, case.run, case.prompt))
 
     def _lookup(self, case: Case) -> Source | None:
-        name = (case.key.target, case.prompt)
-        prompt, text = self.texts.prompts.get(name), self.texts.baselines.get(name)
-        if prompt is None or text is None or case.max_ngram is None or len(text) < case.budget:
+        known = self.texts.get((case.key.target, case.prompt))
+        if known is None or case.max_ngram is None or len(known.text) < case.budget:
             return None
-        rounds = lookup.replay(prompt, list(text)[: case.budget], case.nat, case.max_ngram)
+        rounds = lookup.replay(known.prompt, known.text[: case.budget], case.nat, case.max_ngram)
         counts = lookup.counted(rounds, case.nat)
         return Source(
             counts,
@@ -303,12 +302,11 @@ def longest(known: Strings, more: Strings) -> dict[tuple[str, str, str, str], st
 
 def texts_of(state: SweepState) -> Texts:
     """What a replay of prompt lookup needs, from the agreement runs over texts of continuous batching."""
-    prompts, baselines = {}, {}
-    for (run, prompt), event in state.agreements.items():
-        if run in state.runs and event.prompt_ids and event.token_ids and _scored_path(state, run) == "cb":
-            prompts[state.runs[run].run.config.target, prompt] = event.prompt_ids
-            baselines[state.runs[run].run.config.target, prompt] = event.token_ids
-    return Texts(prompts, baselines)
+    return {
+        (state.runs[run].run.config.target, prompt): Text(event.prompt_ids, event.token_ids)
+        for (run, prompt), event in state.agreements.items()
+        if run in state.runs and event.prompt_ids and event.token_ids and _scored_path(state, run) == "cb"
+    }
 
 
 def _scored_path(state: SweepState, run: str) -> str:

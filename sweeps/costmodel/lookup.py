@@ -9,8 +9,7 @@ token that never matches, so every round verifies NAT + 1 tokens, match or no ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,25 +17,24 @@ from sweeps.costmodel.chance import Profile
 from sweeps.costmodel.rules import Rounds
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Token ids that a replay needs."""
+class Text(NamedTuple):
+    """What a replay needs, as tokens."""
 
-    prompts: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
-    """(target, prompt) -> the prompt's tokens."""
-    baselines: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
-    """(target, prompt) -> the tokens of the baseline's text."""
-
-    def __add__(self, more: Texts) -> Texts:
-        """Of two sweeps; the later one's win unless their text is shorter."""
-        prompts, baselines = dict(self.prompts), dict(self.baselines)
-        for key, text in more.baselines.items():
-            if len(text) >= len(baselines.get(key, ())):
-                prompts[key], baselines[key] = more.prompts[key], text
-        return Texts(prompts, baselines)
+    prompt: Sequence[int]
+    text: Sequence[int]
+    """The baseline's."""
 
 
-NO_TEXTS: Final = Texts()
+Texts = Mapping[tuple[str, str], Text]
+"""By (target, prompt)."""
+
+
+def with_more_texts(known: Texts, more: Texts) -> Texts:
+    """Of two sweeps; the later one's win unless they are shorter: a long text serves smaller budgets."""
+    kept = {
+        key: one for key, one in more.items() if key not in known or len(one.text) >= len(known[key].text)
+    }
+    return {**known, **kept}
 
 
 def candidates(ids: Sequence[int], count: int, max_ngram: int) -> list[int]:

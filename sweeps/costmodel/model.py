@@ -16,15 +16,7 @@ from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
 from sweeps.costmodel.roundtable import RoundTable, round_table, scaled
 from sweeps.costmodel.rules import rule_of
-from sweeps.costmodel.terms import (
-    Acceptance,
-    Fit,
-    Key,
-    Prior,
-    features,
-    fit,
-    pooled,
-)
+from sweeps.costmodel.terms import Acceptance, Fit, Key, Prior, features, fit, pooled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,10 +134,10 @@ def train(
             joined = RoundTable(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
             words = f"measured: rounds of NAT {_listed(mine)}"
             learned = fit(joined, prior, level, words, fixed=rule_of(key.path) == "cb")
+            learned = widened(learned, calibration.shape(key.target, key.target_device), level)
             fits[key] = replace(learned, draft_level_too=shares)
         else:
             fits[key] = _from_totals(mine, prior, evidence)
-        fits[key] = widened(fits[key], calibration.shape(key.target, key.target_device), level)
         donors.append(Donor(key, fits[key], level, alone))
         calibration = Calibration(tuple(donors), probes.loops)
     noise = [c.noise_rel for c in chosen if c.noise_rel > 0]

@@ -16,7 +16,7 @@ import numpy as np
 
 from sweeps.costmodel.calibrate import Donor, Loop, Probes
 from sweeps.costmodel.evidence import texts_of
-from sweeps.costmodel.terms import LOOKUP, NAMES, REST, Fit, Key
+from sweeps.costmodel.terms import CHANGE, LOOKUP, NAMES, REST, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ ROUND_MS = (0.5, 0.25)
 models (of the bundled target 0.4 to 0.7)."""
 CUT_MS = 0.3
 """What it takes longer than the probe to cut the cache (0.3 in both precisions)."""
+CHANGE_REL = 0.05
+"""Sd of a change of width that was not timed, as a share of T."""
 PROBE_REL = 0.06
 """Relative sd of a term outside the engine against the same term inside."""
 
@@ -52,7 +54,8 @@ def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
     values = {
         "verify_base": base,
         "verify_slope": max(slope, 0.0),
-        "verify_change": _dearer(changed, plain, near),
+        # In the probe another width follows a cut of the cache, whose effect is counted by itself.
+        "verify_change": _dearer(changed, after or plain, near),
         "rest": ROUND_MS[0],
         "rest_mismatch": _dearer(after, plain, near)
         + (median(widths.trim_ms) + CUT_MS if widths.trim_ms else 0.0),
@@ -60,6 +63,8 @@ def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
     theta = np.array([float(values.get(name, 0.0)) for name in NAMES])
     sd = np.maximum(PROBE_REL * theta, 0.01 * level)
     sd[REST] = ROUND_MS[1]
+    if not changed:
+        sd[CHANGE] = CHANGE_REL * level
     fit = Fit(
         theta,
         np.diag(sd**2),

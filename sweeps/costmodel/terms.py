@@ -4,7 +4,7 @@ For one (target, device, draft, device, path) three small linear models are fitt
 (round 1 also holds the draft's prefill and is kept apart):
 
     draft_ms  = draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]
-    verify_ms = verify_base + verify_slope c
+    verify_ms = verify_base + verify_slope c + verify_change [another c than the round before]
     rest_ms   = rest + rest_proposal c + rest_mismatch [a proposal was refused]
 
 Each is a Bayesian linear regression with Huber weights: what rounds of one width cannot tell apart (a fixed
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,6 @@ import numpy.typing as npt
 from sweeps.costmodel.chance import Floats, Profile
 from sweeps.costmodel.roundtable import RoundTable, columns_of
 from sweeps.costmodel.rules import rule_of
-
-if TYPE_CHECKING:
-    pass
 
 NAMES: Final = (
     "draft",
@@ -47,6 +44,7 @@ CHANGE: Final = NAMES.index("verify_change")
 REST: Final = NAMES.index("rest")
 DRAFTS: Final = slice(0, NAMES.index("verify_base"))
 VERIFIES: Final = slice(NAMES.index("verify_base"), REST)
+VERIFY_LINE: Final = slice(NAMES.index("verify_base"), NAMES.index("verify_slope") + 1)
 RESTS: Final = slice(REST, len(NAMES))
 
 LOOKUP: Final = "prompt lookup"
@@ -295,12 +293,17 @@ def _residual(
     return np.asarray(table.wall[rows] - columns[rows] @ theta - _bend(table.c[rows], theta, verify))
 
 
+def _line(theta: Floats, widths: Floats) -> Floats:
+    base, slope = theta[VERIFY_LINE]
+    return np.asarray(base + slope * widths)
+
+
 def _bend(c: Floats, theta: Floats, verify: tuple[tuple[int, float], ...]) -> Floats:
     """What the verify table says above the line, at widths c."""
     if not verify:
         return np.zeros_like(c)
     widths = np.array([w for w, _ in verify], dtype=float)
-    above = np.array([ms for _, ms in verify]) - (theta[VERIFIES][0] + theta[VERIFIES][1] * widths)
+    above = np.array([ms for _, ms in verify]) - _line(theta, widths)
     return np.asarray(np.interp(c, widths, above))
 
 
@@ -348,7 +351,7 @@ def _verify_table(theta: Floats, c: Floats, verify: Floats) -> tuple[tuple[int, 
     out = []
     for width in np.unique(c):
         here = verify[c == width]
-        line = float(theta[VERIFIES][0] + theta[VERIFIES][1] * width)
+        line = float(_line(theta, width))
         weight = here.size / (here.size + TABLE_WEIGHT)
         out.append((int(width), line + weight * (float(np.median(here)) - line)))
     return tuple(out)

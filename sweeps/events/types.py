@@ -183,7 +183,7 @@ class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
     ms: dict[str, list[float]]
     """Width (as text, for JSON) -> inference times in milliseconds, in order, the first dropped."""
     changed_ms: dict[str, list[float]] = {}
-    """The same behind an inference of another width."""
+    """The same behind an inference of another width and a cut of the key-value cache."""
     after_trim_ms: dict[str, list[float]] = {}
     """The same, of one width, right after the key-value cache was cut."""
     trim_ms: list[float] = []

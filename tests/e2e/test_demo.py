@@ -147,14 +147,9 @@ def test_prompt_lookup_is_foretold_by_replaying_its_search(data: Path) -> None:
     )
     judged = 0
     for row in rows.iter_rows(named=True):
-        text = texts.baselines[row["target"], row["prompt"]]
+        prompt, text = texts[row["target"], row["prompt"]]
         if len(text) == row["max_new_tokens"]:
-            played = lookup.replay(
-                texts.prompts[row["target"], row["prompt"]],
-                text,
-                row["num_assistant_tokens"],
-                row["max_ngram_size"],
-            )
+            played = lookup.replay(prompt, text, row["num_assistant_tokens"], row["max_ngram_size"])
             assert played.tokens_per_round == pytest.approx(row["tokens_per_round"], rel=0.02)
             judged += 1
     assert judged > 0

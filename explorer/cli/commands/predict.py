@@ -224,6 +224,9 @@ def _fit(text: str) -> Callable[[Case], bool]:
             f"--fit {text}: expected COLUMN=VALUE[,VALUE] with one of {', '.join(FITS)}, such as nat=3"
         )
     wanted = {value.strip() for value in values.split(",")}
+    odd = sorted(value for value in wanted if name.strip() == "nat" and not value.isdigit())
+    if odd:
+        raise Problem(f"--fit {text}: {odd[0]} is no number of proposals; such as nat=3 or nat=1,5")
     value_of = FITS[name.strip()]
     return lambda case: value_of(case) in wanted
 

@@ -14,6 +14,8 @@ from sweeps.costmodel.params import RoundBudget
 from sweeps.costmodel.roundtable import RoundTable
 from sweeps.costmodel.terms import Fit, Prior
 
+MOVED: Final = 2.0
+"""Prior sds by which rows must have moved a term that they did not narrow."""
 TAUGHT: Final = 0.8
 """A term whose sd is above this share of what was assumed beforehand: the rows say next to nothing of it."""
 
@@ -66,7 +68,9 @@ def origins_of(fit: Fit, prior: Prior, source: Source, target: str) -> dict[str,
     origins: dict[str, Origin] = {}
     for index, (name, term) in enumerate(TERMS.items()):
         error = fit.se(term)
-        known = word in ("borrowed", "default") or error < TAUGHT * float(prior.sd[index])
+        sd = float(prior.sd[index])
+        moved = abs(fit[term] - float(prior.mean[index])) > MOVED * sd
+        known = word in ("borrowed", "default") or error < TAUGHT * sd or moved
         here: Word = word if known else "default"
         words = fit.source if known else f"the rows say next to nothing of it; {prior.source}"
         origins[name] = Origin(here, words, error)
