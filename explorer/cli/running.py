@@ -127,14 +127,11 @@ def print_results(folder: SweepFolder, format_: str = "text") -> None:
     """The sweep's table on standard output, and (as text) what it says in three lines."""
     from explorer.cli.reading import reading
     from explorer.cli.render import print_frame
-    from sweeps.store.frames import load_sweep_runs
+    from sweeps.store.frames import load_sweep_runs, to_look_at
 
     runs = load_sweep_runs(folder.path)
     if format_ == "text":
-        import polars as pl
-
-        # An agreement pass that went well measures nothing that stands in a table.
-        runs = runs.filter((pl.col("kind") != "agreement") | (pl.col("status") != "ok"))
+        runs = to_look_at(runs)
     print_frame(runs, format_)
     if format_ == "text":
         click.echo("")

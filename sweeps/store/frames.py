@@ -47,6 +47,11 @@ def load_runs(data: Data = None, sweep: str | None = None, *, published: bool = 
     return pl.concat([_load("runs", data, sweep), extra])
 
 
+def to_look_at(runs: pl.DataFrame) -> pl.DataFrame:
+    """A run table for people: an agreement pass that went well measures nothing that stands in a table."""
+    return runs.filter((pl.col("kind") != "agreement") | (pl.col("status") != "ok"))
+
+
 def load_reps(data: Data = None, sweep: str | None = None) -> pl.DataFrame:
     """One row a counted rep, over all sweeps or one (see `load_runs`)."""
     return _load("reps", data, sweep)

@@ -142,9 +142,9 @@ def test_define_watch_explore_and_what_if(sweeps: Path, tmp_path: Path) -> None:
 
         # Explore: filter, pivot, drill down to the reps, export them.
         app.press("3")
-        app.wait("16 of 16 rows: runs")
+        app.wait("14 of 14 rows: runs")
         app.type("/kind = 'speculative' and target = 'target'")
-        app.wait("2 of 16 rows: runs")
+        app.wait("2 of 14 rows: runs")
         app.press("enter", "!")
         app.wait("│draft")
         walk(app, "right", lambda: app.lines[-2], r"num_assistant_tokens = \d")
@@ -153,7 +153,7 @@ def test_define_watch_explore_and_what_if(sweeps: Path, tmp_path: Path) -> None:
         assert len(re.findall(r"\d\.\d\d n1", app.text)) == 2  # One run in each cell, and the count says so.
         app.press("right", "right", "enter")
         app.wait("within target = 'target' AND num_assistant_tokens = 3")
-        app.wait("1 of 16 rows: runs")
+        app.wait("1 of 14 rows: runs")
         app.press("enter")
         app.wait(f"{REPS} of 10 rows: reps")
         app.press("ctrl+e")
@@ -166,7 +166,7 @@ def test_define_watch_explore_and_what_if(sweeps: Path, tmp_path: Path) -> None:
 
         # What-if on that run: step a term, see the prediction move, copy the scenario.
         app.press("z")
-        app.wait("1 of 16 rows: runs")
+        app.wait("1 of 14 rows: runs")
         app.press("w")
         app.wait("[w What-if]")
         app.wait("draft-s on CPU for target on CPU, cb, prompt fib  NAT 3")

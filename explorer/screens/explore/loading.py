@@ -15,7 +15,7 @@ IDENTITY = ("sweep", "run", "prompt", "rep", "round")
 
 
 def load(level: Level, data: str | None) -> pl.DataFrame:
-    """All rows of a level, of every sweep and (runs) the published and imported ones.
+    """The rows of a level, of every sweep and (runs) the published and imported ones.
 
     Raises:
         OSError: a folder cannot be read.
@@ -24,7 +24,7 @@ def load(level: Level, data: str | None) -> pl.DataFrame:
     from sweeps.store import frames
 
     if level == "runs":
-        return frames.load_runs(data)
+        return frames.to_look_at(frames.load_runs(data))
     return frames.load_reps(data) if level == "reps" else frames.load_rounds(data)
 
 
