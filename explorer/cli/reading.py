@@ -31,7 +31,8 @@ def reading(runs: pl.DataFrame) -> list[str]:
         return ["No speculative row has a speed-up yet: nothing to read."]
     quiet = [one for one in ranked if not one.noisy] or ranked
     best = quiet[0]
-    return [_winner(best, len(ranked)), _sureness(best, quiet[1:]), _paths(ranked, best)]
+    noisy = [one for one in ranked if one not in quiet]
+    return [_winner(best, len(quiet), len(noisy)), _sureness(best, quiet[1:], noisy), _paths(ranked, best)]
 
 
 def rank(runs: pl.DataFrame) -> list[Standing]:
@@ -84,17 +85,22 @@ def _spread(one: Standing) -> str:
     return f"95 % {one.lo:.2f} to {one.hi:.2f}"
 
 
-def _winner(best: Standing, count: int) -> str:
+def _winner(best: Standing, count: int, noisy: int) -> str:
     over = f"geometric mean over {best.prompts} prompt{'s' if best.prompts > 1 else ''}, {_spread(best)}"
+    of = f"{count} ({noisy} more too noisy to rank)" if noisy else f"{count}"
     if best.speedup <= 1:
         nearest = f"the nearest is {best.label}: {best.speedup:.2f}x ({over})"
-        return f"No configuration of {count} speeds the target up; {nearest}."
-    return f"Best of {count}: {best.label}: {best.speedup:.2f}x the target alone on the same path ({over})."
+        return f"No configuration of {of} speeds the target up; {nearest}."
+    return f"Best of {of}: {best.label}: {best.speedup:.2f}x the target alone on the same path ({over})."
 
 
-def _sureness(best: Standing, others: list[Standing]) -> str:
+def _sureness(best: Standing, others: list[Standing], noisy: list[Standing]) -> str:
     if best.noisy:
         return "How sure: not very, its reps vary too much (noisy); quiet the machine and run it again."
+    faster = max(noisy, key=lambda one: one.speedup, default=best)
+    if faster.speedup > best.speedup:
+        found = f"{faster.label} was measured {faster.speedup:.2f}x ({_spread(faster)}), but noisy"
+        return f"How sure: not very, {found}; quiet the machine and run it again."
     if not others:
         return "How sure: there is no other configuration to compare it with."
     close = [

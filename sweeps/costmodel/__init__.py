@@ -3,7 +3,7 @@
 A call of `budget` tokens is a prefill, which gives the first token, and rounds. A round proposes c tokens
 by its path's rule (`rules`), m of them are accepted, and m + 1 tokens come out. Its time is
 
-    draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]      draft
+    draft_first warming(c) + draft c + catch_up [the round before was accepted whole]    draft
     + verify_base + verify_slope c + verify_change [another c than the round before]    verify
     + rest + rest_proposal c + rest_mismatch [a proposal was refused]                   rest
 
@@ -26,6 +26,8 @@ errors; for a pair that was not run, lent by its neighbours (`calibrate`) and by
 a pass of its target). A pass of another width than the one before is dearer (new shapes: 2 ms for the bundled
 target on a CPU, whatever the width). So a stateful round, whose width keeps changing, costs more than its
 tokens, and a cb draft pays after a round accepted whole: it takes in two tokens and goes back to one.
+A pass of the target also throws the draft out of the caches: a round's first proposal is dearer, the next
+ones less and less (`chance.warming`).
 An interval (`predict`) adds up what is not known: terms, acceptance, measurement, model. `validate` predicts
 measured rows from others, beside the published formulas.
 

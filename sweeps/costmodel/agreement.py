@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from sweeps.costmodel.chance import warming
 from sweeps.costmodel.params import Params, after_one, speedup, verify_at
 from sweeps.costmodel.rules import Rounds
 
@@ -156,6 +157,8 @@ def oracle(bits: str, params: Params, widest: int, *, unseen: bool = True) -> Or
         run[i] = run[i + 1] + 1 if text[i] == "1" or (unseen and text[i] != "0") else 0
     verify = verify_at(params, np.arange(widest + 1, dtype=float)) + params.rest_ms
     verify += params.rest_proposal_ms * np.arange(widest + 1)
+    widths = np.arange(widest + 1, dtype=float)
+    draft = params.draft_ms * widths + params.draft_first_ms * warming(widths)
     catch_up = params.draft_ms * params.catch_up_inferences
     best = np.zeros((budget + widest + 2, 2))
     choice = np.zeros((budget, 2), dtype=int)
@@ -167,7 +170,7 @@ def oracle(bits: str, params: Params, widest: int, *, unseen: bool = True) -> Or
                 m = min(c, run[position])
                 cost = verify[c] + best[position + m + 1, int(0 < c == m)]
                 if c:
-                    cost += params.draft_round_ms + params.draft_ms * c + catch_up * whole
+                    cost += draft[c] + catch_up * whole
                 if m < c:
                     cost += params.rest_mismatch_ms
                 if cost < low:

@@ -21,7 +21,7 @@ TIE = 0.01
 def break_even_draft_ms(params: Params, nat: int) -> float:
     """The draft time per proposal at which the speed-up is 1; below 0: no draft is fast enough.
 
-    The other terms stay as they are, `draft_round_ms` too; catch-up inferences scale with the draft.
+    The other terms stay as they are, `draft_first_ms` too; catch-up inferences scale with the draft.
     """
     counts = profile(params, nat)
     without = float(total_ms(replace(params, draft_ms=0.0), counts))
@@ -80,7 +80,7 @@ class Elasticity(NamedTuple):
 
 TIMES = (
     "draft_ms",
-    "draft_round_ms",
+    "draft_first_ms",
     "verify_base_ms",
     "verify_slope_ms",
     "verify_change_ms",
@@ -192,7 +192,7 @@ def why(params: Params, counts: Profile, measured: Measured) -> list[Cause]:
     tau = float(counts.tokens_per_round)
     k = float(counts.proposals_per_round)
     whole = float(total_ms(params, counts)) / rounds
-    draft = whole - float(total_ms(replace(params, draft_ms=0.0, draft_round_ms=0.0), counts)) / rounds
+    draft = whole - float(total_ms(replace(params, draft_ms=0.0, draft_first_ms=0.0), counts)) / rounds
     widths = np.arange(counts.by_width.shape[-1], dtype=float)
     verify = float(counts.by_width @ verify_at(params, widths)) / rounds
     rest = whole - draft - verify

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sweeps.costmodel.chance import Floats
+from sweeps.costmodel.chance import WARMING, Floats
 from sweeps.costmodel.lookup import Texts, with_more_texts
 from sweeps.costmodel.rules import rule_of
 from sweeps.costmodel.terms import (
@@ -22,6 +22,7 @@ from sweeps.costmodel.terms import (
     LOOKUP,
     NAMES,
     REST,
+    REST_PROPOSAL,
     VERIFY_LINE,
     Fit,
     Key,
@@ -31,26 +32,27 @@ from sweeps.costmodel.terms import (
 
 WEIGHT = 1.0
 """Pairs that a default is worth."""
-BORROWED_REL = 0.06
+BORROWED_REL = 0.03
 """Relative sd added to a term that another draft of the same target lends."""
 DEFAULT_RATIO = (1.2, 0.4)
-ALONE_MS = 0.04
-"""What a draft's own pipeline does around each token, and the loop does not: host work, so milliseconds."""
+ALONE_MS, ALONE_NPU_MS = 0.04, 0.18
+"""What a draft's own pipeline does around each token, and the loop does not: host work, so milliseconds. The
+NPU's pipeline (measured emulated) does more."""
 LOOP_RATIO_SD = 0.1
-SECOND = 0.6
-"""Part of the second step's dearness that a mean round sees: at NAT 1 there is no second step."""
-DRAFTED_MS = (0.37, 0.15)
-"""What a round with a draft costs the continuous-batching engine beside running the draft, over what prompt
-lookup costs it: host work, so in milliseconds whatever the models (of the bundled drafts 0.2 to 0.6)."""
-OTHER_DEVICE_MS = (0.25, 0.25)
-"""A draft's first step in a round on another device than the timed one (emulated NPU: 0 to 0.5)."""
-CAUGHT_UP = 0.4
+DRAFTED_MS = (0.2, 0.05)
+"""What a round with a draft and each of its proposals cost the continuous-batching engine beside running the
+draft, over what prompt lookup costs it: host work, so in milliseconds whatever the models (of the bundled
+drafts 0.2 at NAT 1, 0.6 at NAT 8)."""
+DRAFTED_SD_MS = 0.1
+OTHER_DEVICE_MS = (0.5, 0.25)
+"""A draft's first step in a round on another device than the timed one (emulated NPU: 0.4 to 0.6)."""
+CAUGHT_UP = 0.25
 """Relative sd of what a draft costs more after a round accepted whole, before any was seen."""
 DEFAULT_SLOPE = (0.08, 0.05)
 SLOPE_UP_TO = 8
 """Proposals up to which a straight line stands for a shape."""
-DRAFT_ROUND = NAMES.index("draft_round")
-DRAFT_EXTRAS = slice(DRAFT_ROUND, CATCH_UP + 1)
+DRAFT_FIRST = NAMES.index("draft_first")
+DRAFT_EXTRAS = slice(DRAFT_FIRST, CATCH_UP + 1)
 TARGETS = slice(DRAFTS.stop, None)
 
 
@@ -79,9 +81,7 @@ class Loop:
     pair: tuple[str, str, str, str]
     """Target, its device, draft, its device."""
     first: float
-    """The first step after the target's pass."""
-    second: float
-    """The step after that."""
+    """The first step after the target's pass; the ones after it are as dear as `warming` says."""
     change_ms: float
     """What a step costs more that takes in two tokens behind one of one token, or the other way round: the
     host's work on new shapes, so in milliseconds whatever the models."""
@@ -193,7 +193,8 @@ class Calibration:
         """What to assume of a pair before its rounds are seen, with where it came from."""
         loop = self.loop(key)
         # Where the dearer first steps are known apart, a step in full swing is what the draft alone takes.
-        steady = 1 - min(ALONE_MS / draft_alone_ms, 0.2) if draft_alone_ms else 1.0
+        around_ms = ALONE_NPU_MS if key.draft_device == "NPU" else ALONE_MS
+        steady = 1 - min(around_ms / draft_alone_ms, 0.2) if draft_alone_ms else 1.0
         default = (steady, LOOP_RATIO_SD) if loop else DEFAULT_RATIO
         ratio = self.ratio(key.target_device, key.draft_device, key.path, default)
         shape = self.shape(key.target, key.target_device)
@@ -209,15 +210,15 @@ class Calibration:
         mean[VERIFY_LINE] *= loop.verify
         # Of a draft on another device than the one that was timed only the milliseconds say something.
         step = d if loop.own else loop.step_ms
-        mean[DRAFT_ROUND] = max(loop.first - 1 + SECOND * (loop.second - 1), 0.0) * step
-        sd[DRAFT_ROUND] = 0.3 * mean[DRAFT_ROUND] + 0.05 * d
+        mean[DRAFT_FIRST] = (loop.first - 1) * step
+        sd[DRAFT_FIRST] = 0.3 * mean[DRAFT_FIRST] + 0.05 * d
         if not loop.own:
-            mean[DRAFT_ROUND] += OTHER_DEVICE_MS[0]
-            sd[DRAFT_ROUND] = float(np.hypot(sd[DRAFT_ROUND], OTHER_DEVICE_MS[1]))
+            mean[DRAFT_FIRST] += OTHER_DEVICE_MS[0]
+            sd[DRAFT_FIRST] = float(np.hypot(sd[DRAFT_FIRST], OTHER_DEVICE_MS[1]))
         # After a round accepted whole the draft has two tokens to take in. On cb it does so at once, and the
         # width of its step changes there and back. The stateful engine steps once more.
         stateful = rule_of(key.path) == "stateful"
-        mean[CATCH_UP] = loop.second * d if stateful and loop.own else d if stateful else 2 * loop.change_ms
+        mean[CATCH_UP] = d + WARMING * mean[DRAFT_FIRST] if stateful else 2 * loop.change_ms
         sd[CATCH_UP] = CAUGHT_UP * mean[CATCH_UP]
         return Prior(mean, sd, f"{words}; the draft's first steps timed behind the target's passes")
 
@@ -251,7 +252,7 @@ class Calibration:
         in_loop = loop.verify if loop and not drafted else 1.0
         near = [d for d in near if d.key.draft_device == key.draft_device] or near
         table: tuple[tuple[int, float], ...] = ()
-        first = call_rel = 0.0
+        first = row_rel = 0.0
         if near:
             scale = [target_ms / d.fit.level_target_ms if d.fit.level_target_ms else 1.0 for d in near]
             side = np.array([d.fit.theta[TARGETS] * s for d, s in zip(near, scale, strict=True)])
@@ -262,7 +263,8 @@ class Calibration:
             sd[TARGETS] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[TARGETS])) ** 2)
             if not drafted and key.draft != LOOKUP and rule_of(key.path) == "cb":
                 theta[REST] += DRAFTED_MS[0]
-                sd[REST] = float(np.hypot(sd[REST], DRAFTED_MS[1]))
+                theta[REST_PROPOSAL] += DRAFTED_MS[1]
+                sd[REST] = float(np.hypot(sd[REST], DRAFTED_SD_MS))
             d0 = theta[0]
             shares = [
                 d.fit.theta[DRAFT_EXTRAS] / max(d.fit["draft"], 1e-9) for d in near if d.key.draft != LOOKUP
@@ -277,7 +279,7 @@ class Calibration:
             bend = [(w, (ms - line[0] - line[1] * w) * factor * in_loop) for w, ms in best.fit.table]
             table = tuple((w, float(theta[VERIFY_LINE] @ (1.0, w) + more)) for w, more in bend)
             first = float(np.mean([d.fit.first_round_ms for d in near]))
-            call_rel = float(np.mean([d.fit.call_rel for d in near]))
+            row_rel = float(np.mean([d.fit.row_rel for d in near]))
             names = ", ".join(sorted({f"{d.key.draft} on {d.key.draft_device}" for d in near}))
             source = f"borrowed from {names}; {prior.source}"
         if not drafted and rule_of(key.path) == "cb":
@@ -290,7 +292,7 @@ class Calibration:
             (0, 0),
             table,
             first,
-            call_rel,
+            row_rel,
             target_ms,
             source=source,
             mean_draft_ms=float(theta[0]) if verify else None,

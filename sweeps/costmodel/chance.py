@@ -20,6 +20,10 @@ from sweeps.costmodel.rules import Rounds, Rule, next_k, widest
 
 Floats = npt.NDArray[np.float64]
 
+WARMING = 0.4
+"""A pass of the target throws the draft out of the caches: a round's first draft step is dearer than one in
+full swing, and each step after it by this part of what the one before was (emulated NPU: 0.4; on cb the
+rows fit with anything from 0.2 to 0.6; timed outside of an engine: 0.6)."""
 NODES = 65
 """Chebyshev points in alpha for `expected_many`: expected counts are polynomials in alpha."""
 
@@ -64,6 +68,11 @@ class Profile:
         return np.asarray(self.by_width @ np.arange(self.by_width.shape[-1], dtype=float))
 
     @property
+    def warmed(self) -> Floats:
+        """Rounds, each as often as its draft steps cost what the first one costs more (`warming`)."""
+        return np.asarray(self.by_width @ warming(np.arange(self.by_width.shape[-1], dtype=float)))
+
+    @property
     def accepted(self) -> Floats:
         """Accepted proposals of all rounds: every round adds one token of the target's own."""
         return self.tokens - self.rounds
@@ -88,6 +97,11 @@ class Profile:
         """r = accepted / proposals; 0 where nothing was proposed."""
         proposals = self.proposals
         return np.where(proposals > 0, self.accepted / np.maximum(proposals, 1e-12), 0.0)
+
+
+def warming(c: Floats) -> Floats:
+    """What c draft steps cost more than as many in full swing, in units of what the first one does."""
+    return np.asarray((1 - WARMING**c) / (1 - WARMING))
 
 
 def counted(rounds: Rounds, rule: Rule, nat: int, budget: int) -> Profile:

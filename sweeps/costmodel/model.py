@@ -13,7 +13,7 @@ from sweeps.costmodel.calibrate import Calibration, Donor, Probes, update, widen
 from sweeps.costmodel.cases import Case, cases, of_runs
 from sweeps.costmodel.evidence import Evidence, Source, Strings, Traced, traces
 from sweeps.costmodel.params import Params, total_ms
-from sweeps.costmodel.predict import MODEL_REL, Prediction, Spread, from_counts, params_from
+from sweeps.costmodel.predict import Prediction, Spread, from_counts, model_rel, params_from
 from sweeps.costmodel.roundtable import RoundTable, round_table, scaled
 from sweeps.costmodel.rules import rule_of
 from sweeps.costmodel.terms import Acceptance, Fit, Key, Prior, features, fit, pooled
@@ -56,8 +56,8 @@ class Model:
         spread = Spread(
             target=0.0,  # the baseline is the same one in the measured speed-up: its noise is in `noise`
             acceptance=source.rel,
-            noise=float(np.hypot(case.noise_rel or self.noise_rel, terms.call_rel)),
-            model=MODEL_REL,
+            noise=case.noise_rel or self.noise_rel,
+            model=model_rel(terms),
         )
         return from_counts(params, source.counts, spread, terms)
 

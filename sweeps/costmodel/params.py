@@ -1,13 +1,13 @@
 """The terms of one configuration and what follows from them: speed-up, its curve, the round budget.
 
-    time of all rounds = draft_ms (proposals + catch_up caught_up) + draft_round_ms rounds with proposals
+    time of all rounds = draft_ms (proposals + catch_up caught_up) + draft_first_ms warmed
                          + sum of verify(c) + verify_change_ms changed
                          + rest_ms rounds + rest_proposal_ms proposals
                          + rest_mismatch_ms mismatched + first_round_ms
     speed-up           = (budget - 1) target_ms / time of all rounds
 
-The counts (rounds, proposals, caught_up, changed, mismatched, rounds by width c) are a `Profile`: by replay
-of an agreement string, or expected. First tokens (prefill) are in neither side, as in `tok_s`.
+The counts (rounds, proposals, warmed, caught_up, changed, mismatched, rounds by width c) are a `Profile`: by
+replay of an agreement string, or expected. First tokens (prefill) are in neither side, as in `tok_s`.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ class Params:
     catch_up: float | None = None
     """Draft inferences more in the round after one that was accepted whole. None: 1 on the stateful path,
     where the draft has not seen the last token; 0 on cb, where its first step takes two tokens at once."""
-    draft_round_ms: float = 0.0
-    """Draft time per round whatever it proposes."""
+    draft_first_ms: float = 0.0
+    """What a round's first proposal costs more than one in full swing; of the next ones each costs `WARMING`
+    of what the one before cost more."""
     first_round_ms: float = 0.0
     """What a call costs more than its rounds: the draft's prefill in round 1, cut rounds at the end."""
     verify_ms: tuple[tuple[int, float], ...] = ()
@@ -180,7 +181,7 @@ def total_ms(params: Params, counts: Profile) -> Floats:
     widths = np.arange(counts.by_width.shape[-1], dtype=float)
     return np.asarray(
         params.draft_ms * (counts.proposals + params.catch_up_inferences * counts.caught_up)
-        + params.draft_round_ms * (counts.rounds - counts.by_width[..., 0])
+        + params.draft_first_ms * counts.warmed
         + counts.by_width @ verify_at(params, widths)
         + params.verify_change_ms * counts.changed
         + params.rest_ms * counts.rounds
@@ -214,7 +215,7 @@ def round_budget(params: Params, nat: int) -> RoundBudget:
     whole = float(total_ms(params, counts))
     verify = float(counts.by_width @ verify_at(params, np.arange(len(counts.by_width), dtype=float)))
     verify += params.verify_change_ms * float(counts.changed)
-    without_draft = replace(params, draft_ms=0.0, draft_round_ms=0.0)
+    without_draft = replace(params, draft_ms=0.0, draft_first_ms=0.0)
     draft = whole - float(total_ms(without_draft, counts))
     return RoundBudget(
         draft / rounds,

@@ -39,6 +39,11 @@ class Spread:
     """[9, 9] covariance in the order of `terms.NAMES`, or None."""
 
 
+def model_rel(fit: Fit) -> float:
+    """Relative sd for what the model leaves out: what it was seen to leave out, `MODEL_REL` at least."""
+    return max(MODEL_REL, fit.row_rel)
+
+
 @dataclass(frozen=True)
 class Prediction:
     """A speed-up, its 90 % interval, what the interval is made of, and where each term came from."""
@@ -76,7 +81,7 @@ def params_from(
         path=path,
         budget=budget,
         catch_up=fit["catch_up"] / fit["draft"] if fit["draft"] > 0 else 0.0,
-        draft_round_ms=fit["draft_round"] * of_draft,
+        draft_first_ms=fit["draft_first"] * of_draft,
         first_round_ms=fit.first_round_ms,
         verify_ms=tuple((width, ms * scale) for width, ms in fit.table),
         provenance={**dict.fromkeys(PARAM_TERMS, fit.source), **provenance},
@@ -92,7 +97,7 @@ PARAM_TERMS: Final = (
     "rest_proposal_ms",
     "rest_mismatch_ms",
     "catch_up",
-    "draft_round_ms",
+    "draft_first_ms",
     "first_round_ms",
     "verify_ms",
 )
@@ -228,7 +233,7 @@ def theta_of(params: Params) -> Floats:
     """[9]: the params' terms in the order of `terms.NAMES`."""
     values = {
         "draft": params.draft_ms,
-        "draft_round": params.draft_round_ms,
+        "draft_first": params.draft_first_ms,
         "catch_up": params.draft_ms * params.catch_up_inferences,
         "verify_base": params.verify_base_ms,
         "verify_slope": params.verify_slope_ms,

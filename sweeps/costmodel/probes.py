@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sweeps.costmodel.calibrate import Donor, Loop, Probes
+from sweeps.costmodel.chance import WARMING
 from sweeps.costmodel.evidence import texts_of
 from sweeps.costmodel.terms import CHANGE, LOOKUP, NAMES, REST, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
@@ -93,21 +94,25 @@ def _dearer(than: Mapping[int, float], plain: Mapping[int, float], widths: Seque
 
 def loop(times: LoopTimes, pair: tuple[str, str, str, str]) -> Loop | None:
     """The draft's first steps behind a pass of the target, over its steps in full swing; None with too few
-    times. Medians of what was timed in turns, so that the machine's mood cancels."""
-    later = [median(steps) for steps in times.later_ms if steps]
+    times. Lower quartiles of what was timed in turns: the machine's mood cancels, and noise only adds."""
     first, two = times.first_ms.get("1 after 1"), times.first_ms.get("2 after 1")
     verify = [
         median(times.verify_ms[width]) / median(again)
         for width, again in times.again_ms.items()
         if again and times.verify_ms.get(width) and median(again) > 0
     ]
-    if len(later) < 3 or min(later) <= 0 or not (first and two and times.back_ms and verify):
+    if len(times.later_ms) < 3 or not (first and two and times.later_ms[0] and times.back_ms and verify):
         return None
-    swing = median(later[2:])
-    changes = median(two) - median(first), median(times.back_ms) - later[0]
-    return Loop(
-        pair, median(first) / swing, later[0] / swing, max(sum(changes) / 2, 0.0), swing, median(verify)
-    )
+    steps = [each for each in (first, *times.later_ms) if each]
+    swing, dearer = np.linalg.lstsq(
+        np.array([(1.0, WARMING**place) for place in range(len(steps))]),
+        np.array([np.percentile(each, 25) for each in steps]),
+        rcond=None,
+    )[0]
+    if swing <= 0:
+        return None
+    changes = median(two) - median(first), median(times.back_ms) - median(times.later_ms[0])
+    return Loop(pair, 1 + max(dearer / swing, 0.0), max(sum(changes) / 2, 0.0), float(swing), median(verify))
 
 
 def probes_of(state: SweepState) -> Probes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sweeps.costmodel.chance import Floats
+from sweeps.costmodel.chance import Floats, warming
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +17,8 @@ class RoundTable(NamedTuple):
 
     call: Floats
     """Number of the call (rep) that a round belongs to."""
+    row: Floats
+    """Number of the row of the table of results (run and prompt) that the call belongs to."""
     number: Floats
     """1 is the first round."""
     c: Floats
@@ -38,9 +40,20 @@ def round_table(rounds: pl.DataFrame) -> RoundTable:
         .with_columns(
             pl.col("full").shift(1).over(call).fill_null(False).alias("after_whole"),
             pl.struct(call).rank("dense").alias("call"),
+            pl.struct(call[:-1]).rank("dense").alias("row"),
         )
     )
-    names = ["call", "round", "proposals", "accepted", "after_whole", "wall_ms", "draft_ms", "verify_ms"]
+    names = [
+        "call",
+        "row",
+        "round",
+        "proposals",
+        "accepted",
+        "after_whole",
+        "wall_ms",
+        "draft_ms",
+        "verify_ms",
+    ]
     columns = [frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
     return RoundTable(*columns)
 
@@ -59,7 +72,7 @@ def columns_of(table: RoundTable, widest_of_call: Floats, fixed: bool) -> Floats
     if not fixed:
         changed[1:] = goes_on & (c[1:] != c[:-1])
     missed = (table.m < c).astype(float)
-    return np.column_stack([c, proposes, whole * proposes, one, c, changed, one, c, missed])
+    return np.column_stack([c, warming(c), whole * proposes, one, c, changed, one, c, missed])
 
 
 def scaled(table: RoundTable, target: float, draft: float) -> RoundTable:

@@ -3,7 +3,7 @@
 For one (target, device, draft, device, path) three small linear models are fitted to rounds 2 and later
 (round 1 also holds the draft's prefill and is kept apart):
 
-    draft_ms  = draft_round [c > 0] + draft c + catch_up [the round before was accepted whole]
+    draft_ms  = draft_first warming(c) + draft c + catch_up [the round before was accepted whole]
     verify_ms = verify_base + verify_slope c + verify_change [another c than the round before]
     rest_ms   = rest + rest_proposal c + rest_mismatch [a proposal was refused]
 
@@ -28,7 +28,7 @@ from sweeps.costmodel.rules import rule_of
 
 NAMES: Final = (
     "draft",
-    "draft_round",
+    "draft_first",
     "catch_up",
     "verify_base",
     "verify_slope",
@@ -42,6 +42,7 @@ NAMES: Final = (
 CATCH_UP: Final = NAMES.index("catch_up")
 CHANGE: Final = NAMES.index("verify_change")
 REST: Final = NAMES.index("rest")
+REST_PROPOSAL: Final = NAMES.index("rest_proposal")
 DRAFTS: Final = slice(0, NAMES.index("verify_base"))
 VERIFIES: Final = slice(NAMES.index("verify_base"), REST)
 VERIFY_LINE: Final = slice(NAMES.index("verify_base"), NAMES.index("verify_slope") + 1)
@@ -88,8 +89,8 @@ class Fit:
     first_round_ms: float = 0.0
     """What a call costs more than its rounds by these terms: round 1 (the draft's prefill) and, on cb, the
     rounds that the end of the budget cut."""
-    call_rel: float = 0.0
-    """Relative sd of a call's total around the fit."""
+    row_rel: float = 0.0
+    """Relative sd of a row's total around the fit: what the model leaves out of this pair."""
     level_target_ms: float = 0.0
     """Mean T of the baselines of the rows behind it: the level that the target's times belong to."""
     source: str = ""
@@ -136,7 +137,7 @@ def features(counts: Profile) -> Floats:
     return np.stack(
         [
             proposals,
-            rounds - counts.by_width[..., 0],
+            counts.warmed,
             counts.caught_up,
             rounds,
             proposals,
@@ -247,13 +248,14 @@ def fit(
     seen = timed if timed.any() else np.ones_like(timed)
     table_ms = _verify_table(theta, c[seen], verify[seen])
     residual = wall - columns @ theta - _bend(c, theta, table_ms)
-    calls, index = np.unique(call, return_inverse=True)
+    _, index = np.unique(call, return_inverse=True)
     per_call = np.bincount(index, residual) / np.bincount(index)
     level = float(np.median(per_call))
     theta[REST] += level
-    total = np.bincount(index, wall)
-    spread = (per_call - level) * np.bincount(index) / total
-    call_rel = float(1.4826 * np.median(np.abs(spread))) if len(calls) > 2 else 0.03
+    # By row: how far its calls lie apart is the measurement's own noise, which is told elsewhere.
+    rows, index = np.unique(table.row[later], return_inverse=True)
+    spread = np.bincount(index, residual - level) / np.bincount(index, wall)
+    row_rel = float(1.4826 * np.median(np.abs(spread))) if len(rows) > 2 else 0.03
     once = (
         float(np.median(_residual(table, all_columns, table.number == 1, theta, table_ms)))
         if (table.number == 1).any()
@@ -272,7 +274,7 @@ def fit(
         (int(common.min()), int(common.max())),
         table_ms,
         once,
-        call_rel,
+        row_rel,
         level_target_ms,
         source or "measured",
         mean_draft_ms=float(table.draft[later][timed].sum() / max(c[timed].sum(), 1.0))

@@ -119,7 +119,7 @@ class Worker:
         self.begin("construct")
         try:
             timer = LoopTimer(genai, self.job)
-            self.channel.send(timer.time(self.job.todo[0], lambda: self.begin("decode")))
+            self.channel.send(timer.time(self.job.todo, lambda: self.begin("decode")))
         except Exception as error:  # whatever the native library raises
             print(f"no loop times: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
 

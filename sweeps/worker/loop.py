@@ -7,7 +7,7 @@ in the rate of a model alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -19,9 +19,13 @@ from sweeps.worker.agreement import Reader
 from sweeps.worker.job import Job, Todo
 from sweeps.worker.pipeline import encode_with
 
-PROPOSALS: Final = (1, 3, 5)
+PROPOSALS: Final = (1, 3, 8)
 TURNS: Final = 16
-"""Rounds of each number of proposals."""
+"""Rounds of each number of proposals in one reading."""
+READINGS: Final = 3
+"""At most so many, one a prompt: a second's noise is the largest part of what a small draft is told by."""
+ENOUGH_S: Final = 3.0
+"""No reading is begun after so long: of large models one says enough."""
 
 
 class LoopTimer:
@@ -50,8 +54,24 @@ class LoopTimer:
             for folder, device, properties in sides
         ]
 
-    def time(self, todo: Todo, alive: Callable[[], None]) -> LoopTimes:
-        """Rounds without judging anything: both models simply read on in the text."""
+    def time(self, todos: Sequence[Todo], alive: Callable[[], None]) -> LoopTimes:
+        """Rounds without judging anything: both models simply read on in the texts."""
+        times = LoopTimes(
+            run=self._run,
+            prompt=todos[0].prompt,
+            verify_ms={},
+            again_ms={},
+            first_ms={},
+            later_ms=[[] for _ in range(max(PROPOSALS) - 1)],
+            back_ms=[],
+        )
+        start = perf_counter()
+        for number, todo in enumerate(todos[:READINGS]):
+            if not number or perf_counter() - start < ENOUGH_S:
+                self._read(todo, times, alive)
+        return times
+
+    def _read(self, todo: Todo, times: LoopTimes, alive: Callable[[], None]) -> None:
         prompt = np.asarray(encode_with(self._tokenizer, todo.text).input_ids.data, dtype=np.int64)[0]
         text = np.asarray(todo.token_ids, dtype=np.int64)
         ends = [prompt.shape[0], prompt.shape[0]]
@@ -67,11 +87,6 @@ class LoopTimer:
             ends[side] += count
             return round((perf_counter() - start) * 1e3, 4)
 
-        verify: dict[str, list[float]] = {}
-        again: dict[str, list[float]] = {}
-        first: dict[str, list[float]] = {}
-        later: list[list[float]] = [[] for _ in range(max(PROPOSALS) - 1)]
-        back: list[float] = []
         for count in PROPOSALS:  # One width of the target at a time: changing it has a price of its own.
             alive()
             before = 1
@@ -82,21 +97,12 @@ class LoopTimer:
                 begun = step(1, taken_in)
                 rest = [step(1, 1) for _ in range(count - 1)]
                 if turn:
-                    verify.setdefault(str(count + 1), []).append(took)
-                    again.setdefault(str(count + 1), []).append(anew)
-                    first.setdefault(f"{taken_in} after {before}", []).append(begun)
+                    times.verify_ms.setdefault(str(count + 1), []).append(took)
+                    times.again_ms.setdefault(str(count + 1), []).append(anew)
+                    times.first_ms.setdefault(f"{taken_in} after {before}", []).append(begun)
                     if taken_in == 1:
                         for place, each in enumerate(rest):
-                            later[place].append(each)
+                            times.later_ms[place].append(each)
                     else:
-                        back += rest[:1]
+                        times.back_ms.extend(rest[:1])
                 before = taken_in if count == 1 else 1
-        return LoopTimes(
-            run=self._run,
-            prompt=todo.prompt,
-            verify_ms=verify,
-            again_ms=again,
-            first_ms=first,
-            later_ms=later,
-            back_ms=back,
-        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from sweeps.costmodel.evidence import longest
 from sweeps.costmodel.lookup import Text, with_more_texts
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
+from sweeps.worker import loop as loops
+from sweeps.worker.job import Todo
 
 NPU = Key("t", "CPU", "d", "NPU", "stateful")
 CB = Key("t", "CPU", "d", "CPU", "cb")
@@ -24,8 +28,8 @@ TIMES = LoopTimes(
     prompt="p",
     verify_ms={"2": [6.0, 6.0], "4": [8.0, 8.8]},
     again_ms={"2": [5.0, 5.0], "4": [8.0, 8.0]},
-    first_ms={"1 after 1": [1.8, 2.2, 2.0], "2 after 1": [2.9], "1 after 2": [9.0], "2 after 2": [9.0]},
-    later_ms=[[1.5, 1.5], [1.0], [1.0, 1.2, 0.8], [1.0]],
+    first_ms={"1 after 1": [2.0, 2.2, 2.0], "2 after 1": [2.9], "1 after 2": [9.0], "2 after 2": [9.0]},
+    later_ms=[[1.4, 1.4, 1.5], [1.16], [1.064, 1.2, 1.064], [1.0256]],
     back_ms=[2.0, 2.2],
 )
 
@@ -33,8 +37,8 @@ TIMES = LoopTimes(
 def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
     found = probes.loop(TIMES, PAIR)
     assert found is not None
-    assert (found.first, found.second, found.step_ms) == pytest.approx((2.0, 1.5, 1.0))
-    assert found.change_ms == pytest.approx((0.9 + 0.6) / 2)
+    assert (found.first, found.step_ms) == pytest.approx((2.0, 1.0))
+    assert found.change_ms == pytest.approx((0.9 + 0.7) / 2)
     assert found.verify == pytest.approx((1.2 + 1.05) / 2)
     empty = LoopTimes(run="r", prompt="p", verify_ms={}, again_ms={}, first_ms={}, later_ms=[])
     assert probes.loop(empty, PAIR) is None
@@ -64,16 +68,16 @@ def test_a_forecast_knows_the_drafts_dear_first_steps_and_its_prefill() -> None:
     assert loop is not None
     blind = Calibration((lookup_donor(),)).borrow(CB, 10.0, 1.0, 7.0)
     told = Calibration((lookup_donor(),), (loop,)).borrow(CB, 10.0, 1.0, 7.0)
-    assert blind["draft_round"] == 0.0
+    assert blind["draft_first"] == 0.0
     d = told["draft"]
     assert d == pytest.approx(1.0 - 0.04), "less what the draft's own pipeline does around each token"
-    assert told["draft_round"] == pytest.approx((1.0 + 0.6 * 0.5) * d)
+    assert told["draft_first"] == pytest.approx(1.0 * d), "the ones after it follow from it"
     assert told["catch_up"] == pytest.approx(2 * loop.change_ms), "its step's width changes there and back"
     assert told["verify_base"] == pytest.approx(10.0 * loop.verify)
     assert told.first_round_ms == pytest.approx(3.0 + 7.0), "the draft's prefill is part of round 1"
     assert "timed behind" in told.source
     other = Calibration((lookup_donor(),), (loop,)).borrow(CB._replace(draft="e"), 10.0, 1.0)
-    assert other["draft_round"] == 0.0, "the loop of another draft says nothing"
+    assert other["draft_first"] == 0.0, "the loop of another draft says nothing"
 
 
 def test_of_a_draft_on_another_device_only_the_milliseconds_count() -> None:
@@ -81,9 +85,9 @@ def test_of_a_draft_on_another_device_only_the_milliseconds_count() -> None:
     assert loop is not None
     there = replace(loop, pair=("t", "CPU", "d", "NPU"), own=False)
     told = Calibration((), (there,)).borrow(NPU, 10.0, 5.0)
-    assert told["draft"] == pytest.approx(5.0 - 0.04)
-    assert told["draft_round"] == pytest.approx((1.0 + 0.6 * 0.5) * loop.step_ms + 0.25)
-    assert told["catch_up"] == pytest.approx(told["draft"]), "the stateful engine steps once more"
+    assert told["draft"] == pytest.approx(5.0 - 0.18)
+    assert told["draft_first"] == pytest.approx(1.0 * loop.step_ms + 0.5)
+    assert told["catch_up"] == pytest.approx(told["draft"] + 0.4 * told["draft_first"]), "it steps once more"
 
 
 def test_prompt_lookup_is_no_draft_to_learn_a_loop_from() -> None:
@@ -146,3 +150,34 @@ def test_a_shorter_text_of_another_sweep_replaces_none() -> None:
 def test_widths_without_a_number_are_passed_over() -> None:
     plain = {str(width): [10.0 + width] for width in (1, 2, 3, 4, 5)} | {"x": [1.0]}
     assert probes.donor(VerifyWidths(run="r", prompt="p", ms=plain), "t", "CPU") is not None
+
+
+class Clock:
+    """Stands still between passes; each takes `pass_s`."""
+
+    def __init__(self, pass_s: float) -> None:
+        self.now, self.pass_s = 0.0, pass_s
+
+    def __call__(self) -> float:
+        return self.now
+
+    def feed(self, ids: Any, past: int) -> None:
+        self.now += self.pass_s
+
+
+@pytest.mark.parametrize(("pass_s", "readings"), [(1e-3, loops.READINGS), (0.1, 1)])
+def test_small_models_are_read_more_often(monkeypatch: Any, pass_s: float, readings: int) -> None:
+    clock = Clock(pass_s)
+    monkeypatch.setattr(loops, "perf_counter", clock)
+    monkeypatch.setattr(
+        loops, "encode_with", lambda *_: SimpleNamespace(input_ids=SimpleNamespace(data=[[1, 2, 3]]))
+    )
+    timer = loops.LoopTimer.__new__(loops.LoopTimer)
+    model = SimpleNamespace(request=SimpleNamespace(reset_state=lambda: None), feed=clock.feed)
+    timer._run, timer._tokenizer, timer._sides = "r", None, [model, model]  # type: ignore[list-item]
+    todos = [Todo(name, "text", 0, [], [4, 5, 6]) for name in "abcde"]
+    found = timer.time(todos, lambda: None)
+    assert {len(each) for each in found.verify_ms.values()} == {loops.TURNS * readings}
+    assert len(found.later_ms) == max(loops.PROPOSALS) - 1
+    assert len(found.later_ms[-1]) == loops.TURNS // 2 * readings
+    assert found.prompt == "a"

@@ -94,7 +94,7 @@ def test_no_nat_beats_the_oracle(bits: str, rule: Rule, data: st.DataObject) -> 
         rest_ms=data.draw(times),
         rest_proposal_ms=data.draw(times),
         rest_mismatch_ms=data.draw(times),
-        draft_round_ms=data.draw(times),
+        draft_first_ms=data.draw(times),
         path=rule,
         budget=len(bits),
         bits="?" + bits[1:],

@@ -165,7 +165,7 @@ def shares(scenario: Scenario) -> dict[str, float]:
     bend = whole - sum(parts.values()) - params.first_round_ms
     return {
         "draft_ms": (parts["draft"] + parts["catch_up"]) / whole,
-        "draft_round_ms": parts["draft_round"] / whole,
+        "draft_first_ms": parts["draft_first"] / whole,
         "verify_base_ms": (parts["verify_base"] + bend) / whole,
         "verify_slope_ms": parts["verify_slope"] / whole,
         "verify_change_ms": parts["verify_change"] / whole,

@@ -21,7 +21,7 @@ from sweeps.costmodel.cases import Case
 from sweeps.costmodel.chance import Profile
 from sweeps.costmodel.evidence import Source, padded
 from sweeps.costmodel.params import Params, RoundBudget, total_ms, verify_at
-from sweeps.costmodel.predict import Prediction, Spread, chance_rel, from_counts
+from sweeps.costmodel.predict import Prediction, Spread, chance_rel, from_counts, model_rel
 from sweeps.costmodel.rules import Rule
 from sweeps.costmodel.terms import NAMES, Fit
 
@@ -33,7 +33,7 @@ NATS: Final = range(1, 17)
 
 TERMS: Final = {
     "draft_ms": "draft",
-    "draft_round_ms": "draft_round",
+    "draft_first_ms": "draft_first",
     "catch_up": "catch_up",
     "verify_base_ms": "verify_base",
     "verify_slope_ms": "verify_slope",
@@ -206,7 +206,8 @@ class Scenario:
         known = [NAMES.index(term) for name, term in TERMS.items() if name in self.edits]
         cov[known, :] = 0.0
         cov[:, known] = 0.0
-        spread = Spread(target=0.0, acceptance=acceptance, noise=self.base.noise, terms=cov)
+        model = model_rel(self.base.fit)
+        spread = Spread(target=0.0, acceptance=acceptance, noise=self.base.noise, model=model, terms=cov)
         return from_counts(self.params, counts, spread, self.base.fit)
 
     def round_budget(self, nat: int) -> RoundBudget:
@@ -223,7 +224,7 @@ def budget_of(params: Params, counts: Profile) -> RoundBudget:
     rounds = float(counts.rounds)
     whole = float(total_ms(params, counts))
     verify = float(counts.by_width @ verify_at(params, np.arange(counts.by_width.shape[-1], dtype=float)))
-    draft = whole - float(total_ms(replace(params, draft_ms=0.0, draft_round_ms=0.0), counts))
+    draft = whole - float(total_ms(replace(params, draft_ms=0.0, draft_first_ms=0.0), counts))
     return RoundBudget(
         draft / rounds,
         verify / rounds,

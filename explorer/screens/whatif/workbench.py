@@ -194,7 +194,7 @@ class Workbench:
         params, fit = model.params(asked, sources[asked.nat])
         if asked.kind == "prompt-lookup":
             # The model keeps a vanishing draft time for its regression.
-            params = replace(params, draft_ms=0.0, draft_round_ms=0.0)
+            params = replace(params, draft_ms=0.0, draft_first_ms=0.0)
         # What would be assumed of the pair had none of its own rows been seen.
         others = Calibration(
             tuple(d for d in model.calibration.donors if d.key != asked.key), self.probes.loops
@@ -218,7 +218,7 @@ class Workbench:
             params=params,
             fit=fit,
             sources=sources,
-            noise=float(np.hypot(asked.noise_rel or model.noise_rel, fit.call_rel)),
+            noise=asked.noise_rel or model.noise_rel,
             origins=origins,
             points=tuple(point for _, point in points),
             measured=measured,
