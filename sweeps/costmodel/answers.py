@@ -197,11 +197,15 @@ def why(params: Params, counts: Profile, measured: Measured) -> list[Cause]:
     verify = float(counts.by_width @ verify_at(params, widths)) / rounds
     rest = whole - draft - verify
     T = params.target_ms  # noqa: N806 - the literature's name
+    if not whole > 0:
+        return []
     now = tau * T / whole
     causes: list[Cause] = []
 
     def step(cause: str, new: float, words: str) -> None:
         nonlocal now
+        if not new > 0:
+            return  # Between two rounds there need be none that takes any time: left to what remains.
         causes.append(Cause(cause, math.log(new / now), words))
         now = new
 

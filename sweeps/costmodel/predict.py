@@ -20,6 +20,8 @@ from sweeps.costmodel.rules import widest
 from sweeps.costmodel.terms import NAMES, Fit, features
 
 Z90: Final = 1.6449
+WIDEST: Final = 7.0
+"""Half of an interval that says nothing (a factor of 1,000), on the logarithm."""
 MODEL_REL: Final = 0.02
 """Relative sd for what the model leaves out: at best, predictions of rows it was fitted on miss by this."""
 CORRELATION: Final = 1.4
@@ -161,7 +163,7 @@ def from_counts(params: Params, counts: Profile, spread: Spread, fit: Fit | None
     beyond: tuple[str, ...] = ()
     if fit is not None:
         beyond = extrapolated(counts, fit)
-    factor = float(np.exp(Z90 * sd))
+    factor = float(np.exp(min(Z90 * sd, WIDEST)))
     return Prediction(value, value / factor, value * factor, parts, dict(params.provenance), beyond, counts)
 
 

@@ -35,6 +35,9 @@ CUT_MS = 0.3
 """What it takes longer than the probe to cut the cache (0.3 in both precisions)."""
 CHANGE_REL = 0.05
 """Sd of a change of width that was not timed, as a share of T."""
+TOO_LONG_MS = 1e6
+TOO_DEAR = 50.0
+"""Times a step in full swing, or a pass behind its like, that nothing but a damaged journal makes of one."""
 PROBE_REL = 0.06
 """Relative sd of a term outside the engine against the same term inside."""
 
@@ -46,6 +49,7 @@ def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
     an inference outside of an engine. So a machine in another mood is scaled away.
     """
     plain, changed, after = map(_undisturbed, (widths.ms, widths.changed_ms, widths.after_trim_ms))
+    trims = _true(widths.trim_ms)
     near = [width for width in plain if width <= LINE_UP_TO]
     if len(near) < 3 or plain.get(1, 0.0) <= 0:
         return None
@@ -58,8 +62,7 @@ def donor(widths: VerifyWidths, target: str, device: str) -> Donor | None:
         # In the probe another width follows a cut of the cache, whose effect is counted by itself.
         "verify_change": _dearer(changed, after or plain, near),
         "rest": ROUND_MS[0],
-        "rest_mismatch": _dearer(after, plain, near)
-        + (median(widths.trim_ms) + CUT_MS if widths.trim_ms else 0.0),
+        "rest_mismatch": _dearer(after, plain, near) + (median(trims) + CUT_MS if trims else 0.0),
     }
     theta = np.array([float(values.get(name, 0.0)) for name in NAMES])
     sd = np.maximum(PROBE_REL * theta, 0.01 * level)
@@ -82,8 +85,8 @@ def _undisturbed(times: Mapping[str, Sequence[float]]) -> dict[int, float]:
     """Lower quartile by width: what else runs on the machine only ever makes a pass slower."""
     return {
         int(width): float(np.percentile(each, 25))
-        for width, each in times.items()
-        if each and width.isdigit()
+        for width, all_times in times.items()
+        if width.isdigit() and (each := _true(all_times))
     }
 
 
@@ -95,24 +98,33 @@ def _dearer(than: Mapping[int, float], plain: Mapping[int, float], widths: Seque
 def loop(times: LoopTimes, pair: tuple[str, str, str, str]) -> Loop | None:
     """The draft's first steps behind a pass of the target, over its steps in full swing; None with too few
     times. Lower quartiles of what was timed in turns: the machine's mood cancels, and noise only adds."""
-    first, two = times.first_ms.get("1 after 1"), times.first_ms.get("2 after 1")
+    first, two = (_true(times.first_ms.get(kind, ())) for kind in ("1 after 1", "2 after 1"))
+    later, back = [_true(each) for each in times.later_ms], _true(times.back_ms)
     verify = [
-        median(times.verify_ms[width]) / median(again)
-        for width, again in times.again_ms.items()
-        if again and times.verify_ms.get(width) and median(again) > 0
+        median(behind) / median(again)
+        for width in times.again_ms
+        if (again := _true(times.again_ms[width])) and (behind := _true(times.verify_ms.get(width, ())))
     ]
-    if len(times.later_ms) < 3 or not (first and two and times.later_ms[0] and times.back_ms and verify):
+    if len(later) < 3 or not (first and two and later[0] and back and verify):
         return None
-    steps = [each for each in (first, *times.later_ms) if each]
+    steps = [(place, each) for place, each in enumerate((first, *later)) if each]
     swing, dearer = np.linalg.lstsq(
-        np.array([(1.0, WARMING**place) for place in range(len(steps))]),
-        np.array([np.percentile(each, 25) for each in steps]),
+        np.array([(1.0, WARMING**place) for place, _ in steps]),
+        np.array([np.percentile(each, 25) for _, each in steps]),
         rcond=None,
     )[0]
     if swing <= 0:
         return None
-    changes = median(two) - median(first), median(times.back_ms) - median(times.later_ms[0])
-    return Loop(pair, 1 + max(dearer / swing, 0.0), max(sum(changes) / 2, 0.0), float(swing), median(verify))
+    first_over, verify_over = 1 + max(dearer / swing, 0.0), median(verify)
+    if max(first_over, verify_over) > TOO_DEAR:
+        return None
+    changes = median(two) - median(first), median(back) - median(later[0])
+    return Loop(pair, first_over, max(sum(changes) / 2, 0.0), float(swing), verify_over)
+
+
+def _true(times: Sequence[float]) -> list[float]:
+    """Those that a pass can take: a damaged journal or a clock that stood still teaches nothing."""
+    return [ms for ms in times if 0 < ms < TOO_LONG_MS]
 
 
 def probes_of(state: SweepState) -> Probes:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -52,6 +53,21 @@ def test_loop_times_become_shares_of_a_step_in_full_swing() -> None:
         back_ms=[0.0],
     )
     assert probes.loop(stopped, PAIR) is None, "a clock that stood still teaches nothing"
+
+
+@pytest.mark.parametrize("ms", [0.0, -3.0, 9e5, 1e300, float("nan")])
+def test_times_that_cannot_be_teach_nothing(ms: float) -> None:
+    assert probes.loop(msgspec.structs.replace(TIMES, verify_ms={"2": [ms], "4": [ms]}), PAIR) is None
+    odd = {str(width): [ms] for width in range(1, 6)}
+    found = probes.donor(VerifyWidths(run="r", prompt="p", ms=odd, trim_ms=[ms]), "t", "CPU")
+    assert found is None or 0 < found.target_ms < probes.TOO_LONG_MS
+
+
+def test_a_place_without_times_is_not_taken_for_the_next() -> None:
+    gap = msgspec.structs.replace(TIMES, later_ms=[[1.4], [], [1.064], []])
+    found = probes.loop(gap, PAIR)
+    assert found is not None
+    assert (found.first, found.step_ms) == pytest.approx((2.0, 1.0))
 
 
 def lookup_donor() -> Donor:
