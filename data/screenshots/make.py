@@ -110,7 +110,7 @@ async def explore(pilot: Pilot[None]) -> None:
 async def whatif(pilot: Pilot[None]) -> None:
     """A pair's row."""
     await until(pilot, "finished")
-    await walk(pilot, "up", lambda text: re.search(rf"▸.*{PAIR}", text))
+    await walk(pilot, "down", lambda text: re.search(rf"▸.*{PAIR}", text))
     await pilot.press("w")
     await until(pilot, lambda text: re.search(r"predicted \d", text))
 

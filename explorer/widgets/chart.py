@@ -134,7 +134,10 @@ def _plot_widget() -> PlotWidget:
                     yield Cells(1, 1, id=name)
             yield Legend(id="legend")
 
-    return Plot(id="chart-plot", allow_pan_and_zoom=False)
+    plot = Plot(id="chart-plot", allow_pan_and_zoom=False)
+    # Only a label of the y axis would stand there: the legend says it.
+    plot.set_reactive(PlotWidget.margin_top, 0)
+    return plot
 
 
 def _plot_line(plot: Any, line: Line, mark: str, colour: str) -> None:
