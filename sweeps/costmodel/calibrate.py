@@ -253,13 +253,13 @@ class Calibration:
         near = [d for d in near if d.key.draft_device == key.draft_device] or near
         table: tuple[tuple[int, float], ...] = ()
         first = row_rel = 0.0
+        fits = [d.fit.beside(target_ms) for d in near]
         if near:
-            scale = [target_ms / d.fit.level_target_ms if d.fit.level_target_ms else 1.0 for d in near]
-            side = np.array([d.fit.theta[TARGETS] * s for d, s in zip(near, scale, strict=True)])
+            side = np.array([f.theta[TARGETS] for f in fits])
             theta[TARGETS] = side.mean(axis=0)
             theta[VERIFY_LINE] *= in_loop
             scatter: Floats = side.var(axis=0)
-            own = np.mean([np.diag(d.fit.cov)[TARGETS] for d in near], axis=0)
+            own = np.mean([np.diag(f.cov)[TARGETS] for f in fits], axis=0)
             sd[TARGETS] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[TARGETS])) ** 2)
             if not drafted and key.draft != LOOKUP and rule_of(key.path) == "cb":
                 theta[REST] += DRAFTED_MS[0]
@@ -273,18 +273,17 @@ class Calibration:
                 # Two draft steps of overhead are as many of another draft's.
                 theta[DRAFT_EXTRAS] = np.mean(shares, axis=0) * d0
                 sd[DRAFT_EXTRAS] = np.maximum(0.3 * np.abs(theta[DRAFT_EXTRAS]), 0.2 * d0)
-            best = max(near, key=lambda d: d.fit.rounds)
-            factor = target_ms / best.fit.level_target_ms if best.fit.level_target_ms else 1.0
-            line = best.fit["verify_base"], best.fit["verify_slope"]
-            bend = [(w, (ms - line[0] - line[1] * w) * factor * in_loop) for w, ms in best.fit.table]
+            best = max(fits, key=lambda f: f.rounds)
+            line = best["verify_base"], best["verify_slope"]
+            bend = [(w, (ms - line[0] - line[1] * w) * in_loop) for w, ms in best.table]
             table = tuple((w, float(theta[VERIFY_LINE] @ (1.0, w) + more)) for w, more in bend)
-            first = float(np.mean([d.fit.first_round_ms for d in near]))
-            row_rel = float(np.mean([d.fit.row_rel for d in near]))
+            first = float(np.mean([f.first_round_ms for f in fits]))
+            row_rel = float(np.mean([f.row_rel for f in fits]))
             names = ", ".join(sorted({f"{d.key.draft} on {d.key.draft_device}" for d in near}))
             source = f"borrowed from {names}; {prior.source}"
         if not drafted and rule_of(key.path) == "cb":
             first += draft_prefill_ms or 0.0
-        verify = [d.fit.mean_verify_ms * target_ms / d.target_ms for d in near if d.fit.mean_verify_ms]
+        verify = [f.mean_verify_ms for f in fits if f.mean_verify_ms]
         lent = Fit(
             theta,
             np.diag(sd**2),

@@ -37,10 +37,10 @@ class Model:
     """Median relative standard error of the measured speed-ups."""
 
     def fit_of(self, case: Case) -> Fit:
-        """The pair's own fit, or what the other pairs lend."""
+        """The pair's own fit, or what the other pairs lend, beside the case's own baseline."""
         own = self.fits.get(case.key)
         if own is not None:
-            return own
+            return own.beside(case.target_ms)
         return self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
 
     def params(self, case: Case, source: Source) -> tuple[Params, Fit]:

@@ -64,28 +64,22 @@ class Prediction:
 def params_from(
     fit: Fit, target_ms: float, path: str, budget: int, provenance: Mapping[str, str] = {}
 ) -> Params:
-    """Params on fitted terms; the acceptance is still to be set.
-
-    Times are scaled to the baseline at hand: `fit.level_target_ms` is the one they were learned beside
-    (another prompt length, a warmer machine). The draft's only where it shares the target's device.
-    """
-    scale = target_ms / fit.level_target_ms if fit.level_target_ms else 1.0
-    of_draft = scale if fit.draft_level_too else 1.0
+    """Params on terms at the level of `target_ms` (`Fit.beside`); the acceptance is still to be set."""
     return Params(
         target_ms=target_ms,
-        draft_ms=fit["draft"] * of_draft,
-        verify_base_ms=fit["verify_base"] * scale,
-        verify_slope_ms=fit["verify_slope"] * scale,
-        verify_change_ms=fit["verify_change"] * scale,
-        rest_ms=fit["rest"] * scale,
-        rest_proposal_ms=fit["rest_proposal"] * scale,
-        rest_mismatch_ms=fit["rest_mismatch"] * scale,
+        draft_ms=fit["draft"],
+        verify_base_ms=fit["verify_base"],
+        verify_slope_ms=fit["verify_slope"],
+        verify_change_ms=fit["verify_change"],
+        rest_ms=fit["rest"],
+        rest_proposal_ms=fit["rest_proposal"],
+        rest_mismatch_ms=fit["rest_mismatch"],
         path=path,
         budget=budget,
         catch_up=fit["catch_up"] / fit["draft"] if fit["draft"] > 0 else 0.0,
-        draft_first_ms=fit["draft_first"] * of_draft,
+        draft_first_ms=fit["draft_first"],
         first_round_ms=fit.first_round_ms,
-        verify_ms=tuple((width, ms * scale) for width, ms in fit.table),
+        verify_ms=fit.table,
         provenance={**dict.fromkeys(PARAM_TERMS, fit.source), **provenance},
     )
 

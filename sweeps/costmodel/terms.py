@@ -16,7 +16,7 @@ median over reps of the mean residual, so a call's total agrees with the measure
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -103,6 +103,31 @@ class Fit:
 
     def __getitem__(self, name: str) -> float:
         return float(self.theta[NAMES.index(name)])
+
+    def beside(self, target_ms: float) -> Fit:
+        """The terms with their errors beside another baseline (another prompt length, a warmer machine).
+
+        Times of the target go with its T, the draft's only where it shares the target's device. What a call
+        costs once stays.
+
+        Args:
+            target_ms: T of that baseline, per token.
+        """
+        if not self.level_target_ms:
+            return self
+        of_target = target_ms / self.level_target_ms
+        of_draft = of_target if self.draft_level_too else 1.0
+        scale = np.full(len(NAMES), of_target)
+        scale[DRAFTS] = of_draft
+        return replace(
+            self,
+            theta=self.theta * scale,
+            cov=self.cov * np.outer(scale, scale),
+            table=tuple((width, ms * of_target) for width, ms in self.table),
+            level_target_ms=target_ms,
+            mean_draft_ms=None if self.mean_draft_ms is None else self.mean_draft_ms * of_draft,
+            mean_verify_ms=None if self.mean_verify_ms is None else self.mean_verify_ms * of_target,
+        )
 
     def se(self, name: str) -> float:
         """Standard error of a term."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -293,6 +295,22 @@ def test_a_lent_term_is_scaled_to_the_baseline_at_hand(frames: Frames) -> None:
     lent = Calibration((donor,)).borrow(key._replace(draft="other"), 40.0, 8.0)
     assert lent["verify_base"] == pytest.approx(2 * donor.fit["verify_base"])
     assert lent.rounds == 0
+
+
+def test_errors_of_terms_go_with_the_baseline_at_hand(frames: Frames) -> None:
+    known = tables(*frames)
+    model = train(known, known.cases)
+    case = next(c for c in known.cases if c.key.draft_device == "CPU")
+    slower = replace(case, target_ms=3 * case.target_ms)
+    one, other = model.fit_of(case), model.fit_of(slower)
+    assert one.draft_level_too
+    for name in ("draft", "verify_base", "rest"):
+        assert other[name] == pytest.approx(3 * one[name])
+        assert other.se(name) == pytest.approx(3 * one.se(name))
+    assert other.mean_verify_ms == pytest.approx(3 * (one.mean_verify_ms or 0.0))
+    there, here = model.predict(slower), model.predict(case)
+    assert there.speedup == pytest.approx(here.speedup, rel=0.03)  # what a call costs once does not grow
+    assert there.parts["terms"] == pytest.approx(here.parts["terms"], rel=0.05)
 
 
 def test_many_configurations_at_once() -> None:
