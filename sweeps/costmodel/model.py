@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -35,13 +36,16 @@ class Model:
     evidence: Evidence
     noise_rel: float
     """Median relative standard error of the measured speed-ups."""
+    rep_rel: float = 0.0
+    """Median relative sd of a baseline's reps: the machine's mood, which lent terms were timed in once."""
 
     def fit_of(self, case: Case) -> Fit:
         """The pair's own fit, or what the other pairs lend, beside the case's own baseline."""
         own = self.fits.get(case.key)
         if own is not None:
             return own.beside(case.target_ms)
-        return self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
+        lent = self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
+        return replace(lent, row_rel=math.hypot(lent.row_rel, self.rep_rel))
 
     def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
         """Terms for a case, with a provenance for each."""
@@ -84,6 +88,8 @@ class Tables(NamedTuple):
     cases: list[Case]
     rounds: Mapping[tuple[str, str, str], RoundTable]
     traced: Mapping[tuple[str, str, str], Traced]
+    rep_rel: float
+    """As `Model.rep_rel`."""
 
 
 def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
@@ -96,7 +102,15 @@ def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
     for place, index in places.items():
         parts[place] = RoundTable(*(column[index] for column in whole))
     budgets = {(c.sweep, c.run, c.prompt): c.budget for c in found}
-    return Tables(found, parts, traces(frame, budgets))
+    return Tables(found, parts, traces(frame, budgets), _rep_rel(runs))
+
+
+def _rep_rel(runs: pl.DataFrame) -> float:
+    import polars as pl
+
+    noisy = runs.filter((pl.col("kind") == "plain") & (pl.col("status") == "ok") & (pl.col("tok_s") > 0))
+    each = noisy.select((pl.col("tok_s_sd") / pl.col("tok_s")).drop_nulls().drop_nans()).to_series()
+    return float(np.median(each.to_numpy())) if each.len() else 0.0
 
 
 def _places(frame: pl.DataFrame) -> dict[tuple[str, str, str], Any]:
@@ -141,7 +155,8 @@ def train(
         donors.append(Donor(key, fits[key], level, alone))
         calibration = Calibration(tuple(donors), probes.loops)
     noise = [c.noise_rel for c in chosen if c.noise_rel > 0]
-    return Model(calibration, fits, evidence, float(np.median(noise)) if noise else 0.02)
+    noise_rel = float(np.median(noise)) if noise else 0.02
+    return Model(calibration, fits, evidence, noise_rel, known.rep_rel)
 
 
 def _listed(some: Sequence[Case]) -> str:

@@ -2,7 +2,8 @@
 
 The interval adds, as relative variances of the speed-up: the terms' covariance (fit), the baseline's
 standard error, the acceptance (another text of the same kind, or bits that nobody saw), the noise of the
-measurement it will be compared with, and a floor for what the model leaves out.
+measurement it will be compared with, and what the model was seen to leave out (a floor at least; for lent
+terms also what a baseline's reps scatter by, for a probe is timed once).
 """
 
 from __future__ import annotations

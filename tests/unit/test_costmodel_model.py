@@ -313,6 +313,24 @@ def test_errors_of_terms_go_with_the_baseline_at_hand(frames: Frames) -> None:
     assert there.parts["terms"] == pytest.approx(here.parts["terms"], rel=0.05)
 
 
+def test_lent_terms_are_only_as_sure_as_the_machine_is_steady(frames: Frames) -> None:
+    """A probe is timed once: what reps of a baseline scatter by, it may be off by. Own rounds know better."""
+    runs, rounds = frames
+    plain = pl.col("kind") == "plain"
+    moody = runs.with_columns(
+        tok_s_sd=pl.when(plain).then(0.1 * pl.col("tok_s")).otherwise(pl.col("tok_s_sd"))
+    )
+    parts = {}
+    for name, table in (("steady", runs), ("moody", moody)):
+        known = tables(table, rounds)
+        model = train(known, [c for c in known.cases if c.key.draft == "s"])
+        for draft in ("s", "m"):
+            case = next(c for c in known.cases if c.key.draft == draft)
+            parts[name, draft] = model.predict(case).parts["model"]
+    assert parts["moody", "s"] == parts["steady", "s"]
+    assert parts["moody", "m"] == pytest.approx(np.hypot(parts["steady", "m"], 0.1), rel=0.03)
+
+
 def test_many_configurations_at_once() -> None:
     rng = np.random.default_rng(1)
     count = 10_000
