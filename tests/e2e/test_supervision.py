@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sweeps.supervise.state import standing
 from tests.e2e.engine import (
     PLAIN,
     SPECULATIVE,
+    all_events,
     counted,
     events_of,
     only_folder,
@@ -30,7 +32,9 @@ from tests.e2e.engine import (
 pytestmark = [pytest.mark.models]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
-LONG = sweep_text(SPECULATIVE.format(device="CPU"), budget=600, reps=3)
+# The larger draft as the target: its processes are up in half the time.
+PAIR = SPECULATIVE.format(device="CPU")
+LONG = sweep_text(PAIR, budget=400, reps=3).replace("demo:target", "demo:draft-m")
 
 
 def write(tmp_path: Path, text: str) -> str:
@@ -42,9 +46,28 @@ def write(tmp_path: Path, text: str) -> str:
 def decoding(results: Path) -> tuple[SweepFolder, int] | None:
     """The sweep and its worker's pid once a counted rep is under way after a finished one."""
     for folder in find_folders(results):
-        phases = events_of(folder, PhaseBegan)
-        if phases and phases[-1].phase == "decode" and counted(folder):
-            return folder, events_of(folder, RunStarted)[-1].pid
+        steps = [e for e in all_events(folder) if isinstance(e, RunStarted | PhaseBegan | RepDone | RunEnded)]
+        done = any(isinstance(step, RepDone) and not step.warmup for step in steps)
+        if done and isinstance(steps[-1], PhaseBegan) and steps[-1].phase == "decode":
+            return folder, [step for step in steps if isinstance(step, RunStarted)][-1].pid
+    return None
+
+
+def held(results: Path) -> tuple[SweepFolder, int] | None:
+    """As `decoding`, with the worker stopped: its rep is still under way when the caller acts."""
+    found = decoding(results)
+    if found is None:
+        return None
+    # It may have ended since.
+    with contextlib.suppress(psutil.NoSuchProcess):
+        worker = psutil.Process(found[1])
+        worker.suspend()
+        # What it sent before may still be on its way to the journal.
+        time.sleep(0.3)
+        now = decoding(results)
+        if now is not None and now[1] == worker.pid:
+            return now
+        worker.resume()
     return None
 
 
@@ -52,7 +75,7 @@ def decoding(results: Path) -> tuple[SweepFolder, int] | None:
 def test_killed_worker_is_one_failed_row_and_the_sweep_goes_on(tmp_path: Path, results: Path) -> None:
     sweep = write(tmp_path, LONG)
     supervisor = start_specdec("run", sweep, "--headless", "--data", str(results))
-    folder, pid = wait_for(lambda: decoding(results))
+    folder, pid = wait_for(lambda: held(results))
     os.kill(pid, signal.SIGKILL)
     assert supervisor.wait(240) == 1
     ended = events_of(folder, RunEnded)
@@ -117,7 +140,7 @@ def test_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, 
 def test_stop_skip_and_a_second_sweep(tmp_path: Path, results: Path) -> None:
     """Detached; a second sweep is refused; `--skip` ends one run; `stop` ends the sweep."""
     # Long enough for a quick machine: each run is ended by what is asked for, never by itself.
-    sweep = write(tmp_path, sweep_text(SPECULATIVE.format(device="CPU"), budget=600, reps=300))
+    sweep = write(tmp_path, sweep_text(PAIR, budget=600, reps=300))
     started = specdec("run", sweep, "--detach", "--data", str(results))
     assert started.returncode == 0, started.stderr
     assert "specdec watch" in started.stdout
@@ -152,11 +175,10 @@ def test_a_limit_ends_the_whole_tree(tmp_path: Path, results: Path) -> None:
 
 
 def test_interleaved_passes_visit_every_run_once_a_pass(tmp_path: Path, results: Path) -> None:
-    text = sweep_text(SPECULATIVE.format(device="CPU"), reps=2).replace(
-        "reps = 2", 'reps = 2\norder = "interleaved"'
-    )
+    grid = "".join(PLAIN.format(model="draft-s", backend=backend) for backend in ("PA", "SDPA"))
+    text = sweep_text(grid, reps=2).replace("reps = 2", 'reps = 2\norder = "interleaved"')
     assert specdec("run", write(tmp_path, text), "--headless", "--data", str(results)).returncode == 0
     reps = [e for e in events_of(only_folder(results), RepDone) if not e.warmup]
     passes = [rep.rep for rep in reps]
     assert passes == sorted(passes)
-    assert len({rep.run for rep in reps}) * 2 == len(reps)
+    assert len({rep.run for rep in reps}) * 2 == len(reps) == 4

@@ -229,9 +229,15 @@ def test_the_table_shows_which_texts_are_equal(clean: kit.Measured, monkeypatch:
     shown = specdec("table", "--data", data, "--where", "kind = 'speculative'")
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
+    pairs = pair_on(clean, "CPU"), pair_on(clean, "NPU")
+    letters = {clean.row(run, prompt)["text"] for run in pairs for prompt in ("short", "script")}
+    if len(letters) == 1:
+        # What all rows share stands above the table, not in a column.
+        assert f"text {letters.pop()}" in lines[0]
+        return
     head = next(line for line in lines if "prompt" in line and "text" in line)
     start = head.index("text")
-    for run in (pair_on(clean, "CPU"), pair_on(clean, "NPU")):
+    for run in pairs:
         row = clean.row(run, "short")
         line = next(line for line in lines if f"@{run.config.draft_device}" in line and " short " in line)
         assert line[start:].split()[0] == row["text"]
