@@ -32,9 +32,15 @@ from tests.e2e.engine import (
 pytestmark = [pytest.mark.models]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
-# The larger draft as the target: its processes are up in half the time.
 PAIR = SPECULATIVE.format(device="CPU")
-LONG = sweep_text(PAIR, budget=400, reps=3).replace("demo:target", "demo:draft-m")
+
+
+def small_pair(*, budget: int, reps: int) -> str:
+    """A sweep of the pair with the larger draft as its target: its processes are up sooner."""
+    return sweep_text(PAIR, budget=budget, reps=reps).replace("demo:target", "demo:draft-m")
+
+
+LONG = small_pair(budget=400, reps=3)
 
 
 def write(tmp_path: Path, text: str) -> str:
@@ -111,7 +117,7 @@ def test_killed_supervisor_loses_and_repeats_no_rep(tmp_path: Path, results: Pat
     again = specdec("run", sweep, "--headless", "--data", str(results))
     assert again.returncode == 0
     assert counted(folder) == reps
-    assert find_folders(results) == [] or len(find_folders(results)) == 1
+    assert len(find_folders(results)) == 1
 
 
 @posix
@@ -175,10 +181,9 @@ def test_a_limit_ends_the_whole_tree(tmp_path: Path, results: Path) -> None:
 
 
 def test_interleaved_passes_visit_every_run_once_a_pass(tmp_path: Path, results: Path) -> None:
-    grid = "".join(PLAIN.format(model="draft-s", backend=backend) for backend in ("PA", "SDPA"))
-    text = sweep_text(grid, reps=2).replace("reps = 2", 'reps = 2\norder = "interleaved"')
+    text = small_pair(budget=24, reps=2).replace("reps = 2", 'reps = 2\norder = "interleaved"')
     assert specdec("run", write(tmp_path, text), "--headless", "--data", str(results)).returncode == 0
     reps = [e for e in events_of(only_folder(results), RepDone) if not e.warmup]
     passes = [rep.rep for rep in reps]
     assert passes == sorted(passes)
-    assert len({rep.run for rep in reps}) * 2 == len(reps) == 4
+    assert len({rep.run for rep in reps}) * 2 == len(reps)

@@ -135,17 +135,21 @@ def test_every_guard_is_broken_here() -> None:
     assert set(BREAK) == set(SPOILS)
 
 
-def broken(clean: kit.Measured, tmp_path: Path, guard: str) -> Path:
-    """The recorded sweep with every rep of one row broken as `BREAK` says; returns its results folder."""
-    run = pair_on(clean, "CPU")
+def rewritten(clean: kit.Measured, tmp_path: Path, run: Run, change: Callable[[RepDone], RepDone]) -> Path:
+    """The recorded sweep with every rep of a run's prompt `short` changed; returns its folder."""
     folder = tmp_path / "results" / clean.folder.name
     folder.mkdir(parents=True)
     with (folder / "journal.jsonl").open("wb") as journal:
         for event in clean.events:
             hit = isinstance(event, RepDone) and (event.run, event.prompt) == (run.id, "short")
-            written = BREAK[guard](event) if isinstance(event, RepDone) and hit else event
+            written = change(event) if isinstance(event, RepDone) and hit else event
             journal.write(msgspec.json.encode(written) + b"\n")
     return folder
+
+
+def broken(clean: kit.Measured, tmp_path: Path, guard: str) -> Path:
+    """The recorded sweep with one row broken as `BREAK` says; returns its folder."""
+    return rewritten(clean, tmp_path, pair_on(clean, "CPU"), BREAK[guard])
 
 
 @pytest.mark.parametrize("guard", BREAK)
@@ -223,21 +227,21 @@ def test_both_drafts_texts_are_compared_with_each_other_and_the_baseline(
             assert (letters[0] == letters[1]) == (texts[one.id] == texts[two.id])
 
 
-def test_the_table_shows_which_texts_are_equal(clean: kit.Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_shows_which_texts_are_equal(
+    clean: kit.Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of letters, two at least: one row's text is made to end in a token of its own."""
     monkeypatch.setenv("COLUMNS", "400")
-    data = str(clean.folder.path.parent)
-    shown = specdec("table", "--data", data, "--where", "kind = 'speculative'")
+    pairs = pair_on(clean, "CPU"), pair_on(clean, "NPU")
+    others = {run.id: clean.reps(run, "short")[0].token_ids[-1] for run in runs_of(clean)}
+    odd = next(token for token in range(10, 100) if token not in others.values())
+    folder = rewritten(clean, tmp_path, pairs[1], changed(token_ids=lambda rep: [*rep.token_ids[:-1], odd]))
+    shown = specdec("table", "--data", str(folder.parent), "--where", "kind = 'speculative'")
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    pairs = pair_on(clean, "CPU"), pair_on(clean, "NPU")
-    letters = {clean.row(run, prompt)["text"] for run in pairs for prompt in ("short", "script")}
-    if len(letters) == 1:
-        # What all rows share stands above the table, not in a column.
-        assert f"text {letters.pop()}" in lines[0]
-        return
-    head = next(line for line in lines if "prompt" in line and "text" in line)
-    start = head.index("text")
+    rows = {row["run"]: row for row in load_folder(folder).runs.to_dicts() if row["prompt"] == "short"}
+    assert rows[pairs[0].id]["text"] != rows[pairs[1].id]["text"]
+    start = next(line for line in lines if "prompt" in line and "text" in line).index("text")
     for run in pairs:
-        row = clean.row(run, "short")
         line = next(line for line in lines if f"@{run.config.draft_device}" in line and " short " in line)
-        assert line[start:].split()[0] == row["text"]
+        assert line[start:].split()[0] == rows[run.id]["text"]
