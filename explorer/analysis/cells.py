@@ -15,6 +15,7 @@ import polars as pl
 from rich.cells import cell_len, set_cell_size
 
 from explorer.numbers import bounded
+from sweeps.plan.routing import marked
 
 Kind = Literal["auto", "status", "bar", "heat", "general"]
 """`general`: numbers of very different size in one column, four figures each."""
@@ -77,6 +78,8 @@ class ColumnSpec:
     """Column with the spread, shown as `±`."""
     device: str = ""
     """Column appended as `@device`."""
+    emulated: str = ""
+    """Boolean column: the device is marked where it is an emulated NPU (`@NPU*`)."""
     count: str = ""
     """Column with the number of values behind this one, shown as `n3`."""
     shade: str = ""
@@ -114,6 +117,7 @@ class ColumnSpec:
             self.high,
             self.sd,
             self.device,
+            self.emulated,
             self.count,
             self.shade,
             self.noisy,
@@ -180,14 +184,22 @@ def format_column(
     if spec.low in window.columns or spec.sd in window.columns:
         _add_spread(window, spec, glyphs, texts, decimals)
     if spec.device in window.columns:
-        devices = window[spec.device].cast(pl.String).to_list()
-        texts = [
-            f"{text}@{clean(at, glyphs)}" if at is not None and text != glyphs.null else text
-            for text, at in zip(texts, devices, strict=True)
-        ]
+        texts = _with_devices(window, spec, glyphs, texts)
     if spec.kind == "heat":
         return _heat(window, spec, glyphs, texts)
     return texts
+
+
+def _with_devices(
+    window: pl.DataFrame, spec: ColumnSpec, glyphs: CellGlyphs, texts: Sequence[str]
+) -> list[str]:
+    devices = window[spec.device].cast(pl.String).to_list()
+    known = spec.emulated in window.columns
+    emulated = window[spec.emulated].to_list() if known else [False] * len(devices)
+    return [
+        f"{text}@{clean(marked(at, other), glyphs)}" if at is not None and text != glyphs.null else text
+        for text, at, other in zip(texts, devices, emulated, strict=True)
+    ]
 
 
 def clean(text: str, glyphs: CellGlyphs = UNICODE) -> str:

@@ -9,6 +9,8 @@ from typing import Final, Literal
 
 import polars as pl
 
+from sweeps.plan.routing import marked
+
 ChartKind = Literal["speedup", "tok_s", "acceptance", "budget"]
 KINDS: Final[tuple[ChartKind, ...]] = ("speedup", "tok_s", "acceptance", "budget")
 TITLES: Final[dict[ChartKind, str]] = {
@@ -163,7 +165,8 @@ def _budget(frame: pl.DataFrame) -> ChartData:
         # In run rows the draft's time is per proposal, in round rows it is the round's.
         draft = _number(row["draft_ms"]) * _number(row.get("proposals_per_round") or 1.0)
         rest = _known(row.get("rest_ms")) or 0.0
-        label = f"{row.get('draft')}@{row.get('draft_device')} NAT {row.get('num_assistant_tokens')}"
+        device = marked(row.get("draft_device"), row.get("emulated"))
+        label = f"{row.get('draft')}@{device} NAT {row.get('num_assistant_tokens')}"
         bars.append(
             Bar(
                 f"{label} {row.get('prompt') or ''}".strip(),

@@ -41,8 +41,12 @@ VALUE: Final[dict[Level, str]] = {"runs": "speedup", "reps": "tok_s", "rounds": 
 _SPECS: Final[dict[str, ColumnSpec]] = {
     spec.name: spec
     for spec in (
-        ColumnSpec("target", device="target_device", flexible=True, middle=True, max_width=40),
-        ColumnSpec("draft", device="draft_device", flexible=True, middle=True, max_width=40),
+        ColumnSpec(
+            "target", device="target_device", emulated="emulated", flexible=True, middle=True, max_width=40
+        ),
+        ColumnSpec(
+            "draft", device="draft_device", emulated="emulated", flexible=True, middle=True, max_width=40
+        ),
         ColumnSpec("num_assistant_tokens", title="NAT"),
         ColumnSpec("prompt", flexible=True, max_width=24),
         ColumnSpec(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from explorer.numbers import bounded
 from sweeps.measure.guards import fired, spoiled
+from sweeps.plan.routing import marked
 
 Row = Mapping[str, Any]
 
@@ -130,7 +131,7 @@ def _suspect(row: Row, column: str) -> str:
 
 
 def _target(row: Row, signs: Signs) -> str:
-    return f"{row['target']}@{row['target_device']}"
+    return f"{row['target']}@{marked(row['target_device'], row.get('emulated'), '(emu)')}"
 
 
 def _what(row: Row, signs: Signs) -> str:
@@ -138,7 +139,7 @@ def _what(row: Row, signs: Signs) -> str:
     if row["kind"] == "prompt-lookup":
         return "+ prompt lookup"
     device = "target_device" if row["draft"] is None else "draft_device"
-    at = f"@{row[device]}" + ("(emu)" if row.get("emulated") and row[device] == "NPU" else "")
+    at = f"@{marked(row[device], row.get('emulated'), '(emu)')}"
     agrees = " agreement" if row["kind"] == "agreement" else ""
     return f"{row['target']}{at}" if row["draft"] is None else f"+ {row['draft']}{at}{agrees}"
 

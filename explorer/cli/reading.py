@@ -121,7 +121,9 @@ def _paths(ranked: list[Standing], best: Standing) -> str:
     if not stateful:
         losers = [one for one in ranked if one.speedup < 1]
         if not losers:
-            return "Every configuration measured here is at least as fast as the target alone."
+            unsure = sum(not one.lo > 1 for one in ranked)
+            but = f"; of {unsure} the interval includes less" if unsure else ""
+            return f"Every configuration measured here is at least as fast as the target alone{but}."
         return f"Slower than no draft at all: {', '.join(one.label for one in losers[:3])}."
     top = max(stateful, key=lambda one: one.speedup)
     word = "speeds up" if top.speedup > 1 else "slows down"

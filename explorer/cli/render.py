@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from explorer.cli.layout import ASCII, UNICODE, Cell, Row, Signs, reps_layout, rounds_layout, runs_layout
+from sweeps.plan.routing import NPU
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +27,20 @@ def print_frame(frame: pl.DataFrame, format_: str = "text", *, all_columns: bool
     other frame, has all columns."""
     click.echo(render(frame, format_, width=terminal_width(), signs=signs(), all_columns=all_columns))
     sys.stdout.flush()
+
+
+def marked_devices(frame: pl.DataFrame) -> pl.DataFrame:
+    """`NPU(emu)` where the NPU code path ran on another device, in a frame with the column `emulated`."""
+    import polars as pl
+
+    names = ("target_device", "draft_device")
+    return frame.with_columns(
+        pl.when(pl.col("emulated") & (pl.col(name) == NPU))
+        .then(pl.lit(f"{NPU}(emu)"))
+        .otherwise(name)
+        .alias(name)
+        for name in names
+    )
 
 
 def print_pivot(pivot: Pivot, format_: str = "text") -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from explorer.cli.errors import Problem
 from sweeps.plan.model import Plan
@@ -42,7 +43,8 @@ def supervise_here(
 ) -> int:
     """Run in this process with progress on standard error. Returns the exit code.
 
-    `again` is the command that goes on with the sweep after a Ctrl-C.
+    `again` is the command that goes on with the sweep after a Ctrl-C; with `only`, those runs of the plan and
+    what they are compared with are all that is counted.
     """
     from explorer.cli.progress import ProgressLine
     from sweeps.supervise.owner import Busy, MachineLock
@@ -52,11 +54,13 @@ def supervise_here(
     from sweeps.supervise.tables import write_tables
 
     stop_on_signals(hang_up=False)
-    progress = ProgressLine(plan)
+    chosen = with_needs(plan, only) if only else None
+    asked = [run for run in plan.runs if chosen is None or run.id in chosen]
+    progress = ProgressLine(msgspec.structs.replace(plan, runs=tuple(asked)))
     supervisor = Supervisor(
         folder,
         plan,
-        only=with_needs(plan, only) if only else None,
+        only=chosen,
         retry_failed=retry_failed,
         on_event=progress.event,
         after_run=write_tables,
@@ -65,7 +69,7 @@ def supervise_here(
     if retry_failed:
         earlier.forget_failures()
     progress.restore(earlier)
-    if not any(earlier.missing(plan, run) for run in plan.runs if not run.refused):
+    if not any(earlier.missing(plan, run) for run in asked if not run.refused):
         click.echo("Nothing left to measure: all of this plan is recorded (--fresh measures anew).", err=True)
     try:
         with MachineLock(folder.path):

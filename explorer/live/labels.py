@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sweeps.plan.model import Config, Run
+from sweeps.plan.routing import marked
 
 
 def label(config: Config, emulated: bool = False, target: bool = True) -> str:
@@ -13,14 +14,10 @@ def label(config: Config, emulated: bool = False, target: bool = True) -> str:
     An emulated device is written `NPU*`: the NPU code path, run on another device. With `target` false
     the target is left out where something else tells the run (`+ draft-s NPU nat 3`).
     """
-
-    def device(name: str | None) -> str:
-        return f"{name}*" if emulated and name and "NPU" in name else str(name)
-
     alone = config.kind == "plain"
-    parts = [f"{config.target} {device(config.target_device)}"] if target or alone else []
+    parts = [f"{config.target} {marked(config.target_device, emulated)}"] if target or alone else []
     if config.draft is not None:
-        parts.append(f"+ {config.draft} {device(config.draft_device or config.target_device)}")
+        parts.append(f"+ {config.draft} {marked(config.draft_device or config.target_device, emulated)}")
     if config.kind == "prompt-lookup":
         parts.append("lookup")
     elif config.kind == "agreement":

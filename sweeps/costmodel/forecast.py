@@ -11,6 +11,7 @@ from sweeps.costmodel.model import Model, tables, train
 from sweeps.costmodel.predict import Prediction
 from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.terms import Key
+from sweeps.plan.routing import marked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,8 +151,9 @@ def reading(frame: pl.DataFrame) -> list[str]:
     for (prompt,), group in known.group_by("prompt", maintain_order=True):
         best = group.row(0, named=True)
         near = group.filter(pl.col("predicted_hi") >= best["predicted_speedup"]).height
+        device = marked(best["draft_device"], best["emulated"], " (emulated)")
         lines.append(
-            f"{prompt}: best {best['draft']} on {best['draft_device']}, NAT {best['num_assistant_tokens']}: "
+            f"{prompt}: best {best['draft']} on {device}, NAT {best['num_assistant_tokens']}: "
             f"{best['predicted_speedup']:.2f}x ({best['predicted_lo']:.2f} to {best['predicted_hi']:.2f}); "
             f"{near} of {group.height} could be as good"
         )

@@ -83,6 +83,7 @@ _TEXT = ("sweep", "run", "kind", "target", "target_device", "draft", "draft_devi
 _NUMBERS = ("speedup", "predicted_speedup", "predicted_lo", "predicted_hi", "error", *formulas.NAMES)
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(_TEXT, pl.String),
+    "emulated": pl.Boolean,
     "num_assistant_tokens": pl.Int64,
     **dict.fromkeys(_NUMBERS, pl.Float64),
     "tokens_per_round": pl.Float64,
@@ -97,7 +98,8 @@ SCHEMA: Final[dict[str, Any]] = {
     "terms_from": pl.String,
     "extrapolates": pl.String,
 }
-"""Columns of `validate`; `error` is predicted / measured - 1, `covered`: the interval holds the measured."""
+"""Columns of `validate`; `error` is predicted / measured - 1, `covered`: the interval holds the measured,
+`break_even_draft_ms`: none where no draft would be fast enough."""
 
 
 def _row(model: Model, case: Case, known: Tables, nats: bool) -> dict[str, Any]:
@@ -107,12 +109,14 @@ def _row(model: Model, case: Case, known: Tables, nats: bool) -> dict[str, Any]:
     best = model.best_nat(case) if nats else (None, None)
     inferences = float(source.counts.proposals) + params.catch_up_inferences * float(source.counts.caught_up)
     without = float(total_ms(replace(params, draft_ms=0.0), source.counts))
-    break_even = (source.counts.tokens * params.target_ms - without) / inferences if inferences else None
+    left = source.counts.tokens * params.target_ms - without
+    break_even = left / inferences if inferences and left > 0 else None
     return {
         "sweep": case.sweep,
         "run": case.run,
         "kind": case.kind,
         **case.key._asdict(),
+        "emulated": case.emulated,
         "prompt": case.prompt,
         "num_assistant_tokens": case.nat,
         "speedup": case.speedup,

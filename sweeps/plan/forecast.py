@@ -42,6 +42,12 @@ def forecast_plan(plan: Plan, identify: Callable[[Config, Run], Run]) -> Plan:
     return msgspec.structs.replace(plan, runs=(*kept, *probes.values()))
 
 
+def with_probes(plan: Plan, probes: Plan) -> Plan:
+    """The plan and, behind it, those runs of `forecast_plan` that it has not."""
+    known = {run.id for run in plan.runs}
+    return msgspec.structs.replace(plan, runs=(*plan.runs, *(r for r in probes.runs if r.id not in known)))
+
+
 def _widths(plan: Plan) -> Iterator[tuple[Run, int]]:
     for run in plan.runs:
         nat = run.config.num_assistant_tokens

@@ -43,6 +43,11 @@ def emulated(config: Config, target: Mapping[str, Scalar], draft: Mapping[str, S
     return any(device == NPU and _elsewhere(properties) for device, properties in sides)
 
 
+def marked(device: str | None, emulated: object, mark: str = "*") -> str:
+    """A device's name with a mark where it is the NPU's code path, run on another device: `NPU*`."""
+    return f"{device}{mark}" if emulated and device == NPU else str(device)
+
+
 def _elsewhere(properties: Mapping[str, Scalar]) -> bool:
     devices = properties.get("NPUW_DEVICES")
     return devices is not None and NPU not in str(devices).split(",")

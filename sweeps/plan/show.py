@@ -6,6 +6,7 @@ from typing import Final, TypedDict
 
 from sweeps.plan.estimate import Estimate
 from sweeps.plan.model import Plan, Run
+from sweeps.plan.routing import marked
 
 
 class Row(TypedDict):
@@ -76,9 +77,7 @@ def _row(run: Run, seconds: float | None) -> Row:
 
 
 def _at(model: str | None, device: str | None, emulated: bool) -> str:
-    if model is None:
-        return ""
-    return f"{model}@{device}*" if emulated and device == "NPU" else f"{model}@{device}"
+    return "" if model is None else f"{model}@{marked(device, emulated)}"
 
 
 def plan_text(plan: Plan, estimate: Estimate | None = None) -> str:

@@ -24,6 +24,7 @@ from sweeps.store.frames import load_reps, load_rounds, load_runs, sweep_folders
 from sweeps.store.schema import RUNS
 from sweeps.store.tables import Tables
 from sweeps.supervise.folder import find_folders
+from sweeps.supervise.prepare import read_plan
 from sweeps.worker.agreement import WIDTHS
 from sweeps.worker.loop import READINGS, TURNS
 from tests.e2e.engine import events_of, specdec, start_specdec, wait_for
@@ -189,3 +190,24 @@ def test_the_demo_is_the_bundled_sweep(results: Path) -> None:
     assert specdec("stop", "--data", str(results)).returncode == 0
     assert demo.wait(60) == 130
     assert events_of(folder, SweepEnded)[-1].status == "stopped"
+
+
+def test_a_forecast_measures_probes_and_forgets_nothing(data: Path, rows: Rows, sweep: Path) -> None:
+    """The last test of these results: it adds to them."""
+    plan = plan_file(sweep)
+    before = load_reps(data)
+    done = specdec("forecast", str(sweep), "--data", str(data), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    grid = {run.id for run in plan.runs if run.config.kind == "speculative"}
+    assert {row["run"] for row in told} == grid
+    for row in told:
+        assert row["predicted_lo"] < row["predicted_speedup"] < row["predicted_hi"], row["missing"]
+    added = load_reps(data).join(before, on=["run", "prompt", "rep"], how="anti")
+    configs = {(row["kind"], row["num_assistant_tokens"]) for row in added.to_dicts()}
+    assert configs == {("prompt-lookup", 1), ("prompt-lookup", 5)}
+    (folder,) = find_folders(data)
+    known = {run.id for run in read_plan(folder).runs}
+    assert known == {run.id for run in plan.runs} | set(added["run"])
+    again = {row["run"]: row for row in load_runs(data, published=False).to_dicts()}
+    assert all(again[row["run"]]["status"] == "ok" for row in rows)

@@ -72,6 +72,14 @@ def test_device_is_appended() -> None:
     assert format_column(frame, ColumnSpec("target", device="target_device")) == ["q@GPU", "–"]
 
 
+def test_an_emulated_npu_is_marked_and_no_other_device() -> None:
+    devices = ["NPU", "NPU", "CPU", None]
+    frame = pl.DataFrame({"draft": ["d"] * 4, "at": devices, "emulated": [True, False, True, True]})
+    spec = ColumnSpec("draft", device="at", emulated="emulated")
+    assert format_column(frame, spec) == ["d@NPU*", "d@NPU", "d@CPU", "d"]
+    assert set(spec.companions) == {"at", "emulated"}
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(1.25, "1.250 s"), (125, "2 m 05 s"), (7320, "2 h 02 m"), (375000, "4 d 08 h"), (-61, "-1 m 01 s")],

@@ -34,6 +34,12 @@ def test_the_fastest_quiet_configuration_wins() -> None:
     assert "c on CPU" in paths
 
 
+def test_faster_is_not_said_of_all_where_intervals_say_less() -> None:
+    wide = row("b", 1.2) | {"speedup_lo": 0.8, "speedup_hi": 1.8}
+    assert reading(pl.DataFrame([row("a", 1.5), wide]))[-1].endswith("of 1 the interval includes less.")
+    assert reading(pl.DataFrame([row("a", 1.5), row("b", 1.2)]))[-1].endswith("the target alone.")
+
+
 def test_noisy_ones_are_counted_apart_and_named_where_they_were_faster() -> None:
     first, sure, _ = reading(pl.DataFrame([row("a", 1.9, noisy=True), row("b", 0.7, path="stateful")]))
     assert first.startswith(

@@ -233,6 +233,7 @@ def test_command_predicts_published_rows_while_there_are_none(tmp_path: Path) ->
     [
         (["--draft-ms", "3"], "--target-ms, --acceptance"),
         (["--fit", "speed=3"], "nat, draft, device, prompt, path"),
+        (["--fit", "nat=99"], "no speculative row here"),
         (["--where", "nat >"], "--where"),
     ],
 )

@@ -227,6 +227,13 @@ def test_an_unseen_pair_is_said_to_be_borrowed(frames: Frames, world: World) -> 
     assert found["extrapolates"].str.contains("borrowed").all()
 
 
+def test_a_break_even_draft_time_is_a_time_or_none(frames: Frames, world: World) -> None:
+    found = validate(*frames, hold_out="nat", strings=world.strings(), nats=False)
+    times = found["break_even_draft_ms"].drop_nulls()
+    assert times.len() > 0
+    assert (times > 0).all()
+
+
 def test_wider_rounds_than_seen_are_said_to_extrapolate(frames: Frames, world: World) -> None:
     found = validate(*frames, fitted=lambda c: c.nat == 3, strings=world.strings(), nats=False)
     wide = found.filter((pl.col("num_assistant_tokens") == 8) & (pl.col("path") == "cb"))

@@ -39,11 +39,11 @@ def command(
     predicts every speculative row, ranked, with 90 % intervals. `specdec run` of the same file goes on from
     what was measured here.
     """
-    from explorer.cli.render import print_frame
+    from explorer.cli.render import marked_devices, print_frame
     from explorer.cli.running import prepared, results_folder, shell_line, supervise_here
     from explorer.cli.sweeps_in import find_sweep_file, load_plan
     from sweeps.costmodel.forecast import forecast, reading
-    from sweeps.plan.forecast import forecast_plan, make_identifier
+    from sweeps.plan.forecast import forecast_plan, make_identifier, with_probes
     from sweeps.store.frames import load_folder
     from sweeps.store.tables import Tables
 
@@ -55,15 +55,19 @@ def command(
 
         print_plan(probes, directory, format_)
         ctx.exit(0)
-    folder = prepared(results_folder(directory), probes, text, fresh=fresh)
-    code = supervise_here(folder, probes, shell_line("forecast", sweep, data=directory))
+    # The grid itself stays in the plan: what was measured of it keeps its name, the rest waits for `run`.
+    whole = with_probes(plan, probes)
+    folder = prepared(results_folder(directory), whole, text, fresh=fresh)
+    again = shell_line("forecast", sweep, data=directory)
+    code = supervise_here(folder, whole, again, only=[run.id for run in probes.runs])
     if code == 130:
         ctx.exit(code)
     tables = Tables(folder.path)
     tables.refresh()
     frames = load_folder(folder.path)
     frame = forecast(plan, tables.state, frames.runs, frames.rounds)
-    print_frame(frame.select(COMPACT) if format_ in ("text", "md") else frame, format_, all_columns=True)
+    shown = marked_devices(frame).select(COMPACT) if format_ in ("text", "md") else frame
+    print_frame(shown, format_, all_columns=True)
     if format_ == "text":
         click.echo("")
         for line in reading(frame):

@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
     specdec predict --placement
     specdec predict --target-ms 82 --draft-ms 9.4 --acceptance 0.4 --nat 3
     """
-    from explorer.cli.render import print_frame
+    from explorer.cli.render import marked_devices, print_frame
 
     names = ("target_ms", "draft_ms", "acceptance")
     given = [name for name in names if options[name] is not None]
@@ -106,7 +106,9 @@ def command(ctx: click.Context, /, data: str | None, format_: str, **options: An
         print_frame(frame, format_, all_columns=True)
     else:
         frame, text = _validated(frames, options)
-        print_frame(frame.select(COMPACT) if format_ in ("text", "md") else frame, format_, all_columns=True)
+        compact = format_ in ("text", "md")
+        shown = marked_devices(frame).select(COMPACT) if compact else frame
+        print_frame(shown, format_, all_columns=True)
     click.echo(text, err=True)
 
 
@@ -151,9 +153,12 @@ def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
 
 
 def _validated(frames: Frames, options: dict[str, Any]) -> tuple[pl.DataFrame, str]:
+    from sweeps.costmodel.model import tables
     from sweeps.costmodel.validate import summary, validate
 
     fitted = _fit(options["fit"]) if options["fit"] else None
+    if fitted and not any(map(fitted, tables(frames.runs, frames.rounds).cases)):
+        raise Problem(f"--fit {options['fit']}: no speculative row here is one to learn from")
     frame = validate(
         frames.runs,
         frames.rounds,
@@ -265,6 +270,7 @@ def _what_if(options: dict[str, Any]) -> pl.DataFrame:
         found = predict(params, nat)
         spent = round_budget(params, nat)
         r = float(found.counts.acceptance) if found.counts is not None else None
+        fast_enough = break_even_draft_ms(params, nat)
         rows.append(
             {
                 "num_assistant_tokens": nat,
@@ -277,7 +283,7 @@ def _what_if(options: dict[str, Any]) -> pl.DataFrame:
                 "draft_ms": spent.draft_ms,
                 "verify_ms": spent.verify_ms,
                 "rest_ms": spent.rest_ms,
-                "break_even_draft_ms": break_even_draft_ms(params, nat),
+                "break_even_draft_ms": fast_enough if fast_enough > 0 else None,
                 "break_even_alpha": break_even_alpha(params, nat),
                 "leviathan_alpha": formulas.leviathan(alpha, nat, draft, target),
             }

@@ -12,6 +12,7 @@ from explorer.screens.whatif.fields import BY_NAME, FIELDS, number
 from explorer.screens.whatif.outcome import Outcome
 from explorer.screens.whatif.scenario import Base, MeasuredPoint, Origin, Scenario
 from sweeps.costmodel.cases import Case
+from sweeps.plan.routing import marked
 
 Part = str | tuple[str, str]
 Parts = tuple[Part, ...]
@@ -242,7 +243,8 @@ def unknown_terms(scenario: Scenario) -> list[str]:
 def row_line(case: Case, predicted: float | None, width: int, glyphs: Glyphs) -> Parts:
     """One of the rows that can be chosen: pair, NAT, prompt, measured, predicted."""
     key = case.key
-    name = key.draft if case.kind == "prompt-lookup" else f"{key.draft}@{key.draft_device}"
+    pair = f"{key.draft}@{marked(key.draft_device, case.emulated)}"
+    name = key.draft if case.kind == "prompt-lookup" else pair
     tail = f"{times(case.speedup, glyphs):>7}"
     tail += f" {times(predicted, glyphs):>7} {percent(predicted / case.speedup - 1):>9}" if predicted else ""
     head = f" {name} {key.path} NAT {case.nat} {case.prompt}"

@@ -10,6 +10,7 @@ from explorer.analysis.charts import ChartData, Line, Point
 from explorer.glyphs import Glyphs
 from explorer.screens.whatif.lines import Parts, interval, percent, times, wrapped
 from explorer.screens.whatif.outcome import FORMULA_TITLES
+from sweeps.plan.routing import marked
 
 if TYPE_CHECKING:
     from explorer.screens.whatif.workbench import Workbench
@@ -97,7 +98,8 @@ def run(bench: Workbench, way: Way) -> Validation:
 
 def _miss(row: dict[str, Any]) -> Miss:
     because = row["because"] or ""
-    draft = row["draft"] if row["kind"] == "prompt-lookup" else f"{row['draft']}@{row['draft_device']}"
+    device = marked(row["draft_device"], row["emulated"])
+    draft = row["draft"] if row["kind"] == "prompt-lookup" else f"{row['draft']}@{device}"
     return Miss(
         f"{draft} {row['path']} NAT {row['num_assistant_tokens']} {row['prompt'] or ''}".rstrip(),
         row["speedup"],
