@@ -131,7 +131,7 @@ def _suspect(row: Row, column: str) -> str:
 
 
 def _target(row: Row, signs: Signs) -> str:
-    return f"{row['target']}@{marked(row['target_device'], row.get('emulated'), '(emu)')}"
+    return f"{row['target']}@{row['target_device']}"
 
 
 def _what(row: Row, signs: Signs) -> str:

@@ -14,7 +14,7 @@ from explorer.cli.options import data_option, format_option
 @format_option
 @click.pass_context
 def command(ctx: click.Context, headless: bool, fresh: bool, data: str | None, format_: str) -> None:
-    """Run the bundled sweep on the bundled models: real pipelines, no download, two to four minutes.
+    """Run the bundled sweep on the bundled models: real pipelines, no download, two to five minutes.
 
     NPU rows run the NPU code path on the CPU and are marked emulated.
     """
