@@ -91,6 +91,8 @@ class Loop:
     """The target's pass behind the draft's steps over one behind another of its own."""
     own: bool = True
     """Whether it is this very pair that was timed, not the same models on other devices."""
+    readings: int = 1
+    """Processes that it was timed in."""
 
 
 @dataclass(frozen=True)

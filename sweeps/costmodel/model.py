@@ -37,7 +37,7 @@ class Model:
     noise_rel: float
     """Median relative standard error of the measured speed-ups."""
     rep_rel: float = 0.0
-    """Median relative sd of a baseline's reps: the machine's mood, which lent terms were timed in once."""
+    """Median relative sd of a baseline's reps: the machine's mood in one process, as a probe is timed in."""
 
     def fit_of(self, case: Case) -> Fit:
         """The pair's own fit, or what the other pairs lend, beside the case's own baseline."""
@@ -45,7 +45,9 @@ class Model:
         if own is not None:
             return own.beside(case.target_ms)
         lent = self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
-        return replace(lent, row_rel=math.hypot(lent.row_rel, self.rep_rel))
+        loop = self.calibration.loop(case.key)
+        mood = self.rep_rel / math.sqrt(loop.readings if loop else 1)
+        return replace(lent, row_rel=math.hypot(lent.row_rel, mood))
 
     def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
         """Terms for a case, with a provenance for each."""

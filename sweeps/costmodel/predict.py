@@ -3,7 +3,7 @@
 The interval adds, as relative variances of the speed-up: the terms' covariance (fit), the baseline's
 standard error, the acceptance (another text of the same kind, or bits that nobody saw), the noise of the
 measurement it will be compared with, and what the model was seen to leave out (a floor at least; for lent
-terms also what a baseline's reps scatter by, for a probe is timed once).
+terms also what a baseline's reps scatter by, over the root of the processes that their probe was timed in).
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 The agreement run of a target with its own text times the target's inference by the number of new tokens,
 with and without a cut of the key-value cache before it, and the cut itself. That is what the stateful engine
 does in a round; on continuous batching prompt-lookup rows say it better, from inside the engine.
+
+In an interleaved sweep every pass times anew, each in a process of its own: of such readings the median
+stands, term by term, and what they differ by widens its error.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ CHANGE_REL = 0.05
 TOO_LONG_MS = 1e6
 TOO_DEAR = 50.0
 """Times a step in full swing, or a pass behind its like, that nothing but a damaged journal makes of one."""
+DEVIATIONS = 1.4826 * 1.2533
+"""Sd of a median of many, times the root of their number, over their median absolute deviation."""
 PROBE_REL = 0.06
 """Relative sd of a term outside the engine against the same term inside."""
 
@@ -133,32 +138,62 @@ def probes_of(state: SweepState) -> Probes:
 
 
 def _donors(state: SweepState) -> list[Donor]:
-    """One a target: of two probes of the same thing the one that was disturbed less."""
-    found: dict[Key, Donor] = {}
-    for run_id, widths in state.widths.items():
+    """One a target, of all the times that it was read."""
+    read: dict[Key, list[Donor]] = {}
+    for (run_id, _), widths in state.widths.items():
         if run_id in state.runs:
             config = state.runs[run_id].run.config
             one = donor(widths, config.target, config.target_device)
-            if one is not None and (one.key not in found or one.target_ms < found[one.key].target_ms):
-                found[one.key] = one
-    return list(found.values())
+            if one is not None:
+                read.setdefault(one.key, []).append(one)
+    return [one_donor(each) for each in read.values()]
+
+
+def one_donor(readings: Sequence[Donor]) -> Donor:
+    """Several readings of the same probe as one; each is brought to the median level first."""
+    level = median(one.target_ms for one in readings)
+    fits = [one.fit.beside(level) for one in readings]
+    each = np.array([one.theta for one in fits])
+    between = DEVIATIONS * np.median(np.abs(each - np.median(each, axis=0)), axis=0)
+    tables = [dict(one.table) for one in fits]
+    widths = sorted(set().union(*tables))
+    fit = replace(
+        fits[0],
+        theta=np.median(each, axis=0),
+        cov=np.median([one.cov for one in fits], axis=0) + np.diag(between**2 / len(fits)),
+        table=tuple((width, median(t[width] for t in tables if width in t)) for width in widths),
+    )
+    return replace(readings[0], fit=fit, target_ms=level)
 
 
 def _loops(state: SweepState) -> list[Loop]:
     """By pair. Drafts on an emulated NPU run on the CPU, as the timed ones did."""
-    found: dict[tuple[str, str, str, str], Loop] = {}
-    for run_id, times in state.loops.items():
+    read: dict[tuple[str, str, str, str], list[Loop]] = {}
+    for (run_id, _), times in state.loops.items():
         if run_id in state.runs:
             pair = _pair(state.runs[run_id].run)
             one = loop(times, pair)
             if one is not None:
-                found[pair] = one
+                read.setdefault(pair, []).append(one)
+    found = {pair: one_loop(each) for pair, each in read.items()}
     for known in state.runs.values():
         pair = _pair(known.run)
         like = found.get((*pair[:3], "CPU"))
         if known.run.emulated and like is not None and known.run.config.target_device != "NPU":
             found[pair] = replace(like, pair=pair, own=False)
     return list(found.values())
+
+
+def one_loop(readings: Sequence[Loop]) -> Loop:
+    """Several readings of one pair as one: medians."""
+    return replace(
+        readings[0],
+        first=median(one.first for one in readings),
+        change_ms=median(one.change_ms for one in readings),
+        step_ms=median(one.step_ms for one in readings),
+        verify=median(one.verify for one in readings),
+        readings=len(readings),
+    )
 
 
 def _pair(run: Run) -> tuple[str, str, str, str]:

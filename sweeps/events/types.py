@@ -188,6 +188,8 @@ class VerifyWidths(Event, tag="verify_widths", frozen=True, kw_only=True):
     """The same, of one width, right after the key-value cache was cut."""
     trim_ms: list[float] = []
     """Times to cut the last tokens off the key-value cache again, as after a mismatched round."""
+    rep: int = 0
+    """The pass of an interleaved sweep in which it was timed."""
 
 
 class LoopTimes(Event, tag="loop_times", frozen=True, kw_only=True):
@@ -207,6 +209,8 @@ class LoopTimes(Event, tag="loop_times", frozen=True, kw_only=True):
     """The draft's second, third ... steps of one token, where the first one took in one."""
     back_ms: list[float] = []
     """The second steps where the first one took in two."""
+    rep: int = 0
+    """The pass of an interleaved sweep in which it was timed."""
 
 
 class WorkerError(Event, tag="worker_error", frozen=True, kw_only=True):

@@ -117,10 +117,10 @@ class SweepState:
     """(baseline, prompt) -> one more rep of it at the end of the sweep."""
     prompt_hashes: dict[str, str] = field(default_factory=dict)
     """Prompt -> hash of the text that it had last, in whichever plan."""
-    widths: dict[str, VerifyWidths] = field(default_factory=dict)
-    """Run -> what the target's verify costs by its width, timed apart."""
-    loops: dict[str, LoopTimes] = field(default_factory=dict)
-    """Run -> what target and draft cost in turns, timed apart."""
+    widths: dict[tuple[str, int], VerifyWidths] = field(default_factory=dict)
+    """(run, pass) -> what the target's verify costs by its width, timed apart."""
+    loops: dict[tuple[str, int], LoopTimes] = field(default_factory=dict)
+    """(run, pass) -> what target and draft cost in turns, timed apart."""
     logs: list[Log] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What could not be understood, e.g. a plan of a newer version."""
@@ -293,9 +293,9 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
         case Agreement():
             state.agreements[event.run, event.prompt] = event
         case VerifyWidths():
-            state.widths[event.run] = event
+            state.widths[event.run, event.rep] = event
         case LoopTimes():
-            state.loops[event.run] = event
+            state.loops[event.run, event.rep] = event
         case WorkerError():
             run.reason = event.error
             if event.prompt:

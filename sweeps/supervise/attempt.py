@@ -15,6 +15,7 @@ from sweeps.events.types import (
     Agreement,
     AnyEvent,
     Log,
+    LoopTimes,
     Phase,
     PhaseBegan,
     RepDone,
@@ -23,6 +24,7 @@ from sweeps.events.types import (
     RunStarted,
     Sample,
     Tokens,
+    VerifyWidths,
     WorkerError,
 )
 from sweeps.events.writer import JournalWriter
@@ -182,6 +184,9 @@ class Attempt:
                 self._phase = "idle"
             elif isinstance(event, Agreement):
                 self._done += 1
+            elif isinstance(event, VerifyWidths | LoopTimes) and event.rep:
+                # A pass that only times is done for all of its prompts at once.
+                self._done += sum(event.rep in todo.reps for todo in self._job.todo)
             elif isinstance(event, WorkerError):
                 self._phase, self._prompt, self._error = event.phase, event.prompt, event.error
             self._on_event(event)

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from sweeps.events.types import Agreement, AnyEvent, RepDone, RunEnded, RunStarted, SweepStarted
+from sweeps.events.types import (
+    Agreement,
+    AnyEvent,
+    LoopTimes,
+    RepDone,
+    RunEnded,
+    RunStarted,
+    SweepStarted,
+    VerifyWidths,
+)
 from sweeps.plan.model import Plan, Prompt, Run
 from sweeps.worker.job import Todo
 
@@ -24,6 +33,8 @@ class Progress:
     def __init__(self) -> None:
         self._prompts: dict[str, str] = {}
         self.reps: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self.probed: defaultdict[str, set[int]] = defaultdict(set)
+        """Passes in which an agreement run has timed its models."""
         self.texts: dict[tuple[str, str], list[int]] = {}
         """Token ids of the first rep of each run and prompt: what an agreement run scores."""
         self.attempts: Counter[str] = Counter()
@@ -48,6 +59,8 @@ class Progress:
         elif isinstance(event, Agreement):
             self.reps[event.run, event.prompt].add(0)
             self._succeeded(event.run, event.prompt)
+        elif isinstance(event, VerifyWidths | LoopTimes):
+            self.probed[event.run].add(event.rep)
         elif isinstance(event, RunStarted):
             self.attempts[event.run] = max(self.attempts[event.run], event.attempt)
             self.closed.discard(event.run)
@@ -84,12 +97,15 @@ class Progress:
         """What is still to be measured of a run, prompts that failed left out."""
         if run.id in self.closed or (run.id, "") in self.failed:
             return []
-        wanted = range(wanted_reps(plan, run)) if reps is None else reps
+        wanted = range(passes(plan, run)) if reps is None else reps
         todo = []
         for prompt in plan.prompts:
             if (run.id, prompt.name) in self.failed:
                 continue
-            rest = [rep for rep in wanted if rep not in self.reps[run.id, prompt.name]]
+            done = self.reps[run.id, prompt.name]
+            if run.config.kind == "agreement":
+                done = done | (self.probed[run.id] - {0})
+            rest = [rep for rep in wanted if rep not in done]
             if not rest:
                 continue
             text: list[int] = []
@@ -104,6 +120,16 @@ class Progress:
 def wanted_reps(plan: Plan, run: Run) -> int:
     """Reps that a run needs: an agreement is exact, one pass is enough."""
     return 1 if run.config.kind == "agreement" else plan.protocol.reps
+
+
+def passes(plan: Plan, run: Run) -> int:
+    """How often a run is started: the times that an agreement run takes are of the machine's mood, so in
+    an interleaved sweep they are taken in every pass, as all other times are."""
+    config = run.config
+    timed = "NPU" not in (config.target_device, config.draft_device)
+    if config.kind == "agreement" and plan.protocol.order == "interleaved" and timed:
+        return plan.protocol.reps
+    return wanted_reps(plan, run)
 
 
 def read_progress(journal: Path) -> Progress:

@@ -19,7 +19,7 @@ from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.jobs import make_job
 from sweeps.supervise.leftovers import end_orphans, recover
 from sweeps.supervise.probe import device_answers
-from sweeps.supervise.progress import Progress, read_progress, wanted_reps
+from sweeps.supervise.progress import Progress, passes, read_progress
 from sweeps.worker.job import Todo
 
 DRIFT_AFTER_S = 60.0
@@ -136,7 +136,7 @@ class Supervisor:
             return
         for number in range(self._plan.protocol.reps):
             for run in self._plan.runs:
-                if number < wanted_reps(self._plan, run):
+                if number < passes(self._plan, run):
                     yield run, range(number, number + 1)
 
     def _run(self, run: Run, reps: range | None) -> Cause | None:
@@ -153,7 +153,7 @@ class Supervisor:
                 break
             if worked or self._plan.protocol.cooldown_s:
                 self._wait(self._plan.protocol.cooldown_s)
-            ended, cause = self._attempt(run, todo)
+            ended, cause = self._attempt(run, todo, reps)
             self._ended_at[run.id] = time.monotonic()
             worked = True
             if cause in ("stop", "skip"):
@@ -174,13 +174,15 @@ class Supervisor:
         if waiting and not any(texts.get((run.baseline or "", name)) for name in waiting):
             self._skip(run, "its baseline has no text to score")
 
-    def _attempt(self, run: Run, todo: list[Todo], *, drift: bool = False) -> tuple[RunEnded, Cause]:
+    def _attempt(
+        self, run: Run, todo: list[Todo], reps: range | None = None, *, drift: bool = False
+    ) -> tuple[RunEnded, Cause]:
         number = self.progress.attempts[run.id] + 1
         job = make_job(self._plan, run, number, todo, self._folder.spool, drift=drift)
         limits = self._plan.protocol.limits_s
         attempt = Attempt(self._folder, job, limits, self._writer, self._requests, self._heard, self._beat)
         ended, cause = attempt.run()
-        if ended.status == "ok" and not drift and self.progress.missing(self._plan, run) == todo:
+        if ended.status == "ok" and not drift and self.progress.missing(self._plan, run, reps) == todo:
             # Nothing came of an orderly end: never start the same thing again and again.
             raise RuntimeError(f"run {run.id} ended in order without measuring anything")
         return ended, cause

@@ -12,7 +12,15 @@ from typing import Any
 
 import msgspec
 
-from sweeps.events.types import Constructed, Phase, PhaseBegan, PromptEncoded, WorkerError
+from sweeps.events.types import (
+    Constructed,
+    LoopTimes,
+    Phase,
+    PhaseBegan,
+    PromptEncoded,
+    VerifyWidths,
+    WorkerError,
+)
 from sweeps.worker.channel import Channel
 from sweeps.worker.job import Job, Todo
 
@@ -95,33 +103,48 @@ class Worker:
             measurer.rep(todo.prompt, inputs, number, warmup=False)
 
     def _agreement(self) -> None:
+        """Strings in the first pass, times in every pass of an interleaved sweep."""
+        genai, import_s = self._import()
+        unscored = [todo for todo in self.job.todo if 0 in todo.reps]
+        if unscored:
+            self._score(genai, unscored, import_s)
+        if self.job.todo and "NPU" not in (self.job.target_device, self.job.draft_device):
+            self.begin("construct")
+            self._time(genai, self.job.todo[0].prompt, min(self.job.todo[0].reps))
+        self.begin("idle")
+
+    def _score(self, genai: Any, todos: list[Todo], import_s: float) -> None:
         from sweeps.worker.agreement import Scorer
 
-        genai, import_s = self._import()
         self.begin("construct")
         start = perf_counter()
         scorer = Scorer(genai, self.job)
         self._constructed(perf_counter() - start, import_s)
-        for todo in self.job.todo:
+        for todo in todos:
             self.prompt = todo.prompt
             self.begin("decode")
             self.channel.send(scorer.score(todo))
-        if scorer.scores_itself and self.job.todo:
-            self.channel.send(scorer.widths(self.job.todo[0], lambda: self.begin("decode")))
-        elif self.job.todo and "NPU" not in (self.job.target_device, self.job.draft_device):
-            self._loop(genai)
-        self.begin("idle")
 
-    def _loop(self, genai: Any) -> None:
-        """What is scored is scored: a model that the probe cannot load costs the probe alone."""
-        from sweeps.worker.loop import LoopTimer
+    def _time(self, genai: Any, prompt: str, rep: int) -> None:
+        """What is scored is scored: a model that the probe cannot load costs the probe alone. An empty
+        reading says so, and that this pass has been here."""
+        from sweeps.worker.loop import LoopTimer, no_times
+        from sweeps.worker.widths import WidthTimer, no_widths
 
-        self.begin("construct")
+        def alive() -> None:
+            self.begin("decode")
+
+        alone = self.job.draft_dir in (None, self.job.target_dir)
+        event: VerifyWidths | LoopTimes
         try:
-            timer = LoopTimer(genai, self.job)
-            self.channel.send(timer.time(self.job.todo, lambda: self.begin("decode")))
+            if alone:
+                event = WidthTimer(genai, self.job).time(self.job.todo[0], rep, alive)
+            else:
+                event = LoopTimer(genai, self.job).time(self.job.todo, rep, alive)
         except Exception as error:  # whatever the native library raises
-            print(f"no loop times: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            print(f"no probe times: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            event = (no_widths if alone else no_times)(self.job.run, prompt, rep)
+        self.channel.send(event)
 
     def _import(self) -> tuple[Any, float]:
         self.begin("import")

@@ -28,6 +28,14 @@ ENOUGH_S: Final = 3.0
 """No reading is begun after so long: of large models one says enough."""
 
 
+def no_times(run: str, prompt: str, rep: int) -> LoopTimes:
+    """A reading that has not begun."""
+    later: list[list[float]] = [[] for _ in range(max(PROPOSALS) - 1)]
+    return LoopTimes(
+        run=run, prompt=prompt, verify_ms={}, again_ms={}, first_ms={}, later_ms=later, back_ms=[], rep=rep
+    )
+
+
 class LoopTimer:
     """Target and draft compiled for their own devices, outside of any engine."""
 
@@ -54,17 +62,9 @@ class LoopTimer:
             for folder, device, properties in sides
         ]
 
-    def time(self, todos: Sequence[Todo], alive: Callable[[], None]) -> LoopTimes:
+    def time(self, todos: Sequence[Todo], rep: int, alive: Callable[[], None]) -> LoopTimes:
         """Rounds without judging anything: both models simply read on in the texts."""
-        times = LoopTimes(
-            run=self._run,
-            prompt=todos[0].prompt,
-            verify_ms={},
-            again_ms={},
-            first_ms={},
-            later_ms=[[] for _ in range(max(PROPOSALS) - 1)],
-            back_ms=[],
-        )
+        times = no_times(self._run, todos[0].prompt, rep)
         start = perf_counter()
         for number, todo in enumerate(todos[:READINGS]):
             if not number or perf_counter() - start < ENOUGH_S:

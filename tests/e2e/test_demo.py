@@ -1,7 +1,7 @@
 """The main job, whole: the bundled sweep on the bundled models, and what its table must hold.
 
-Half as many new tokens as `specdec demo` asks for, so that it fits a slow machine's CI; all of them with
-SPECDEC_WHOLE_DEMO set.
+With fewer tokens and reps than `specdec demo` asks for, so that it fits a slow machine's CI; with all of them
+where SPECDEC_WHOLE_DEMO is set.
 """
 
 from __future__ import annotations
@@ -25,24 +25,29 @@ from sweeps.store.schema import RUNS
 from sweeps.store.tables import Tables
 from sweeps.supervise.folder import find_folders
 from sweeps.supervise.prepare import read_plan
-from sweeps.worker.agreement import WIDTHS
 from sweeps.worker.loop import READINGS, TURNS
+from sweeps.worker.widths import WIDTHS
 from tests.e2e.engine import events_of, specdec, start_specdec, wait_for
 
 pytestmark = [pytest.mark.models]
 
 Rows = list[dict[str, Any]]
 DEMO = presets() / "demo.toml"
-TOKENS = 128 if "SPECDEC_WHOLE_DEMO" in os.environ else 64
+TOKENS, REPS = (128, 3) if "SPECDEC_WHOLE_DEMO" in os.environ else (48, 2)
 
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundled sweep with `TOKENS` new tokens."""
+    """The bundled sweep with `TOKENS` new tokens in `REPS` reps."""
     text = DEMO.read_text(encoding="utf-8")
-    assert text.count("max_new_tokens = 128") == 1
+    for was, now in (
+        ("max_new_tokens = 128", f"max_new_tokens = {TOKENS}"),
+        ("reps = 3", f"reps = {REPS}"),
+    ):
+        assert text.count(was) == 1
+        text = text.replace(was, now)
     path = tmp_path_factory.mktemp("sweep") / "demo.toml"
-    path.write_text(text.replace("max_new_tokens = 128", f"max_new_tokens = {TOKENS}"), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -142,7 +147,7 @@ def test_the_journal_holds_the_probes_of_the_cost_model(data: Path) -> None:
     tables.refresh()
     state = tables.state
     drafts = set()
-    for run, times in state.loops.items():
+    for (run, _), times in state.loops.items():
         drafts.add(state.runs[run].run.config.draft)
         (turns,) = {len(each) for each in times.verify_ms.values()}
         assert turns in [TURNS * readings for readings in range(1, READINGS + 1)]

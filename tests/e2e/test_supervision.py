@@ -13,7 +13,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sweeps.events.types import PhaseBegan, RepDone, RunEnded, RunStarted, SweepEnded
+from sweeps.events.types import (
+    Agreement,
+    LoopTimes,
+    PhaseBegan,
+    RepDone,
+    RunEnded,
+    RunStarted,
+    SweepEnded,
+    VerifyWidths,
+)
 from sweeps.supervise.folder import SweepFolder, find_folders
 from sweeps.supervise.state import standing
 from tests.e2e.engine import (
@@ -187,3 +196,13 @@ def test_interleaved_passes_visit_every_run_once_a_pass(tmp_path: Path, results:
     passes = [rep.rep for rep in reps]
     assert passes == sorted(passes)
     assert len({rep.run for rep in reps}) * 2 == len(reps)
+    folder = only_folder(results)
+    probes: list[VerifyWidths | LoopTimes] = events_of(folder, VerifyWidths)
+    probes += events_of(folder, LoopTimes)
+    timed = [(e.run, e.rep) for e in probes]
+    probed = {run for run, _ in timed}
+    assert sorted(timed) == sorted((run, rep) for run in probed for rep in (0, 1)), "times in every pass"
+    strings = [(e.run, e.prompt) for e in events_of(folder, Agreement)]
+    assert {run for run, _ in strings} == probed
+    assert len(strings) == len(set(strings)), "strings are exact: once"
+    assert {e.status for e in events_of(folder, RunEnded)} == {"ok"}

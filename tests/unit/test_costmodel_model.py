@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sweeps.costmodel.calibrate import DEFAULT_RATIO, Calibration, Donor, shrunk
+from sweeps.costmodel.calibrate import DEFAULT_RATIO, Calibration, Donor, Loop, Probes, shrunk
 from sweeps.costmodel.cases import cases, draft_alone, planned, target_alone
 from sweeps.costmodel.chance import WARMING
 from sweeps.costmodel.model import measured_terms, tables, train
@@ -336,6 +336,20 @@ def test_lent_terms_are_only_as_sure_as_the_machine_is_steady(frames: Frames) ->
             parts[name, draft] = model.predict(case).parts["model"]
     assert parts["moody", "s"] == parts["steady", "s"]
     assert parts["moody", "m"] == pytest.approx(np.hypot(parts["steady", "m"], 0.1), rel=0.03)
+
+
+def test_a_probe_of_many_processes_is_surer_than_one_of_one(frames: Frames) -> None:
+    runs, rounds = frames
+    known = tables(runs.with_columns(tok_s_sd=0.2 * pl.col("tok_s")), rounds)
+    case = next(c for c in known.cases if c.key.draft == "m")
+    pair = (case.key.target, case.key.target_device, case.key.draft, case.key.draft_device)
+    once = Loop(pair, 1.5, 0.2, 1.0, 1.0)
+    parts = []
+    for one in (once, replace(once, readings=16)):
+        model = train(known, [c for c in known.cases if c.key.draft == "s"], probes=Probes(loops=(one,)))
+        assert model.fit_of(case).rounds == 0
+        parts.append(model.predict(case).parts["model"])
+    assert parts[0] > 0.2 > parts[1] > 0.05
 
 
 def test_many_configurations_at_once() -> None:

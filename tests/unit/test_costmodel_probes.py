@@ -16,8 +16,10 @@ from sweeps.costmodel.evidence import longest
 from sweeps.costmodel.lookup import Text, with_more_texts
 from sweeps.costmodel.terms import LOOKUP, NAMES, Fit, Key
 from sweeps.events.types import LoopTimes, VerifyWidths
+from sweeps.store.state import fold
 from sweeps.worker import loop as loops
 from sweeps.worker.job import Todo
+from tests.unit import journal_kit as kit
 
 NPU = Key("t", "CPU", "d", "NPU", "stateful")
 CB = Key("t", "CPU", "d", "CPU", "cb")
@@ -192,8 +194,58 @@ def test_small_models_are_read_more_often(monkeypatch: Any, pass_s: float, readi
     model = SimpleNamespace(request=SimpleNamespace(reset_state=lambda: None), feed=clock.feed)
     timer._run, timer._tokenizer, timer._sides = "r", None, [model, model]  # type: ignore[list-item]
     todos = [Todo(name, "text", 0, [], [4, 5, 6]) for name in "abcde"]
-    found = timer.time(todos, lambda: None)
+    found = timer.time(todos, 4, lambda: None)
     assert {len(each) for each in found.verify_ms.values()} == {loops.TURNS * readings}
     assert len(found.later_ms) == max(loops.PROPOSALS) - 1
     assert len(found.later_ms[-1]) == loops.TURNS // 2 * readings
-    assert found.prompt == "a"
+    assert (found.prompt, found.rep) == ("a", 4)
+
+
+def a_donor(level: float, change: float, slope: float = 1.0) -> Donor:
+    """A reading in which everything but the change of width is in proportion to the level."""
+    values = {"verify_base": 1.0, "verify_slope": 0.1 * slope, "verify_change": change}
+    theta = level * np.array([values.get(name, 0.0) for name in NAMES])
+    fit = Fit(
+        theta,
+        np.diag((0.06 * theta) ** 2),
+        0,
+        (0, 8),
+        table=((0, level), (1, 1.1 * level)),
+        level_target_ms=level,
+    )
+    return Donor(Key("t", "CPU", LOOKUP, "CPU", "stateful"), fit, level, None)
+
+
+def test_readings_of_processes_in_different_moods_agree_but_for_what_really_differs() -> None:
+    found = probes.one_donor([a_donor(10.0, 0.2), a_donor(15.0, 0.3), a_donor(12.0, 0.25)])
+    assert found.target_ms == 12.0
+    assert found.fit["verify_base"] == pytest.approx(12.0)
+    assert found.fit["verify_change"] == pytest.approx(3.0)
+    assert dict(found.fit.table) == pytest.approx({0: 12.0, 1: 13.2})
+    assert found.fit.se("verify_base") == pytest.approx(0.06 * 12.0), "a mood is no doubt"
+    between = probes.DEVIATIONS * 0.05 * 12.0 / np.sqrt(3)
+    assert found.fit.se("verify_change") == pytest.approx(np.hypot(0.06 * 3.0, between))
+
+
+def test_one_reading_stands_as_it_is_and_one_odd_reading_moves_little() -> None:
+    single = a_donor(10.0, 0.2)
+    found = probes.one_donor([single])
+    assert found.fit.theta == pytest.approx(single.fit.theta)
+    assert found.fit.cov == pytest.approx(single.fit.cov)
+    odd = probes.one_donor([a_donor(10.0, 0.2)] * 4 + [a_donor(10.0, 9.0, slope=7.0)])
+    assert odd.fit.theta == pytest.approx(single.fit.theta)
+
+
+def test_every_pass_of_a_sweep_is_a_reading() -> None:
+    drafted = kit.speculative("s1")
+    run = msgspec.structs.replace(drafted, config=msgspec.structs.replace(drafted.config, kind="agreement"))
+    dearer = {kind: [1.5 * ms for ms in times] for kind, times in TIMES.first_ms.items()}
+    passes = [TIMES, TIMES, msgspec.structs.replace(TIMES, first_ms=dearer)]
+    events = [kit.started(kit.plan(run))] + [
+        msgspec.structs.replace(each, run="s1", rep=rep) for rep, each in enumerate(passes)
+    ]
+    (found,) = probes.probes_of(fold(events)).loops
+    assert found.readings == 3
+    alone = probes.loop(TIMES, PAIR)
+    assert alone is not None
+    assert (found.first, found.verify) == pytest.approx((alone.first, alone.verify))

@@ -9,15 +9,25 @@ import msgspec
 import psutil
 import pytest
 
-from sweeps.events.types import RepDone, RunEnded, RunStarted, SweepStarted
+from sweeps.events.types import (
+    Agreement,
+    LoopTimes,
+    RepDone,
+    RunEnded,
+    RunStarted,
+    SweepStarted,
+    VerifyWidths,
+)
 from sweeps.plan.model import Config, Plan, Prompt, Run
-from sweeps.spec.model import Protocol
+from sweeps.spec.model import Order, Protocol
 from sweeps.supervise import conditions
 from sweeps.supervise.folder import SweepFolder, find_folders, new_folder, slug
 from sweeps.supervise.leftovers import started_and_not_ended
 from sweeps.supervise.owner import Busy, MachineLock
 from sweeps.supervise.prepare import prepare, read_plan
-from sweeps.supervise.progress import Progress
+from sweeps.supervise.progress import Progress, passes
+
+LOOP = LoopTimes(run="s1", prompt="a", verify_ms={}, again_ms={}, first_ms={}, later_ms=[], rep=2)
 
 
 def plan(name: str = "p", text: str = "x", reps: int = 2) -> Plan:
@@ -87,6 +97,47 @@ def test_a_failed_prompt_is_left_alone_until_it_is_asked_for_again() -> None:
     assert progress.missing(current, current.runs[0]) == []
     progress.forget_failures()
     assert len(progress.missing(current, current.runs[0])) == 1
+
+
+def scoring(order: Order, device: str = "CPU") -> Plan:
+    base = plan(reps=3)
+    config = Config("agreement", "m", device, draft="d", draft_device="CPU")
+    run = Run("s1", config, "default", False, "/m", {}, baseline="r1")
+    protocol = msgspec.structs.replace(base.protocol, order=order)
+    return msgspec.structs.replace(base, protocol=protocol, runs=(*base.runs, run))
+
+
+@pytest.mark.parametrize("probe", [VerifyWidths(run="s1", prompt="a", ms={}, rep=2), LOOP])
+def test_an_interleaved_sweep_times_in_every_pass_and_scores_once(probe: VerifyWidths | LoopTimes) -> None:
+    progress, current = Progress(), scoring("interleaved")
+    run = current.runs[1]
+    assert passes(current, run) == 3
+    for event in (started(current), done(0), Agreement(run="s1", prompt="a", bits="1", token_ids=[1])):
+        progress.apply(event)
+    (todo,) = progress.missing(current, run)
+    assert todo.reps == [1, 2]
+    assert progress.missing(current, run, range(1)) == []
+    progress.apply(probe)
+    (todo,) = progress.missing(current, run)
+    assert todo.reps == [1]
+
+
+@pytest.mark.parametrize(("order", "device"), [("grouped", "CPU"), ("interleaved", "NPU")])
+def test_elsewhere_an_agreement_run_is_done_with_its_strings(order: Order, device: str) -> None:
+    progress, current = Progress(), scoring(order, device)
+    assert passes(current, current.runs[1]) == 1
+    for event in (started(current), done(0), Agreement(run="s1", prompt="a", bits="1", token_ids=[1])):
+        progress.apply(event)
+    assert progress.missing(current, current.runs[1]) == []
+
+
+def test_times_without_a_string_leave_the_string_to_be_made() -> None:
+    """The first pass was killed between its prompts: its times do not stand for its strings."""
+    progress, current = Progress(), scoring("interleaved")
+    for event in (started(current), done(0), msgspec.structs.replace(LOOP, rep=0), LOOP):
+        progress.apply(event)
+    (todo,) = progress.missing(current, current.runs[1])
+    assert todo.reps == [0, 1]
 
 
 def test_workers_without_a_recorded_end_are_orphans() -> None:
