@@ -23,6 +23,8 @@ from sweeps.supervise.state import standing
 
 FORMAT: Final = "2"
 """Goes up when the same journal would give other tables."""
+BROKEN: Final = "broken"
+"""Key of a Parquet file's metadata: lines of the journal that could not be read."""
 
 _TABLES: Final[dict[str, tuple[dict[str, Column], Callable[[Tables], pl.DataFrame]]]] = {
     "runs": (RUNS, with_predictions),
@@ -33,18 +35,24 @@ _TABLES: Final[dict[str, tuple[dict[str, Column], Callable[[Tables], pl.DataFram
 Data = str | os.PathLike[str] | None
 
 
-def load_runs(data: Data = None, sweep: str | None = None, *, published: bool = True) -> pl.DataFrame:
+Damage = dict[str, int]
+"""Sweep folder -> lines of its journal that nobody can read; the table is made of the rest."""
+
+
+def load_runs(
+    data: Data = None, sweep: str | None = None, *, published: bool = True, damage: Damage | None = None
+) -> pl.DataFrame:
     """The run table: one row a run and prompt of every sweep in the results folder (`data`: see
     `sweeps.paths.results`), imported rows, and with `published` also the published ones.
 
     `sweep` keeps one sweep: the name of its folder, or of the sweep (its newest folder), or what stands in
-    the column `sweep` of published and imported rows.
+    the column `sweep` of published and imported rows. `damage` is filled in.
     """
     others = [_imported(data), *([_published()] if published or sweep is not None else [])]
     extra = pl.concat([align(rows, RUNS) for rows in others])
     if sweep is not None:
         extra = extra.filter(pl.col("sweep") == sweep)
-    return pl.concat([_load("runs", data, sweep), extra])
+    return pl.concat([_load("runs", data, sweep, damage), extra])
 
 
 def to_look_at(runs: pl.DataFrame) -> pl.DataFrame:
@@ -52,14 +60,14 @@ def to_look_at(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.filter((pl.col("kind") != "agreement") | (pl.col("status") != "ok"))
 
 
-def load_reps(data: Data = None, sweep: str | None = None) -> pl.DataFrame:
+def load_reps(data: Data = None, sweep: str | None = None, *, damage: Damage | None = None) -> pl.DataFrame:
     """One row a counted rep, over all sweeps or one (see `load_runs`)."""
-    return _load("reps", data, sweep)
+    return _load("reps", data, sweep, damage)
 
 
-def load_rounds(data: Data = None, sweep: str | None = None) -> pl.DataFrame:
+def load_rounds(data: Data = None, sweep: str | None = None, *, damage: Damage | None = None) -> pl.DataFrame:
     """One row a round, over all sweeps or one (see `load_runs`)."""
-    return _load("rounds", data, sweep)
+    return _load("rounds", data, sweep, damage)
 
 
 def sweep_folders(data: Data = None, sweep: str | None = None) -> list[Path]:
@@ -81,7 +89,7 @@ def write_parquet(folder: Path) -> None:
     """Write the three tables of a sweep beside its journal, each in one step."""
     tables = Tables(folder)
     tables.refresh()
-    seen = {"journal": str(tables.reader.offset), "format": FORMAT}
+    seen = {"journal": str(tables.reader.offset), "format": FORMAT, BROKEN: str(tables.reader.broken)}
     for name, (_, build) in _TABLES.items():
         buffer = io.BytesIO()
         build(tables).write_parquet(buffer, metadata=seen)
@@ -95,10 +103,14 @@ def rebuild(folder: Path) -> None:
     write_parquet(folder)
 
 
-def _load(table: str, data: Data, sweep: str | None) -> pl.DataFrame:
-    columns = _TABLES[table][0]
-    found = [load_folder(folder).table(table) for folder in sweep_folders(data, sweep)]
-    return pl.concat([empty(columns), *found])
+def _load(table: str, data: Data, sweep: str | None, damage: Damage | None) -> pl.DataFrame:
+    found = [empty(_TABLES[table][0])]
+    for folder in sweep_folders(data, sweep):
+        loaded = load_folder(folder)
+        found.append(loaded.table(table))
+        if damage is not None and loaded.broken:
+            damage[folder.name] = loaded.broken
+    return pl.concat(found)
 
 
 class SweepFrames:
@@ -106,6 +118,8 @@ class SweepFrames:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.broken = 0
+        """Lines of the journal that could not be read, as far as a table was asked for."""
         self._followed: Tables | None = None
         self._frames: dict[str, pl.DataFrame] = {}
 
@@ -132,7 +146,7 @@ class SweepFrames:
 
     def _make(self, name: str) -> pl.DataFrame:
         columns, build = _TABLES[name]
-        found = None if self._followed else _cached(self.folder, name, columns)
+        found = None if self._followed else self._cached(name, columns)
         if found is None:
             found = build(self._tables())
         # A copied or renamed folder is a sweep of its own.
@@ -145,7 +159,25 @@ class SweepFrames:
         if self._followed is None:
             self._followed = Tables(self.folder)
             self._followed.refresh()
+            self.broken = self._followed.reader.broken
         return self._followed
+
+    def _cached(self, table: str, columns: Mapping[str, Column]) -> pl.DataFrame | None:
+        """The Parquet file if it has seen all of the journal, else None."""
+        path = self.folder / f"{table}.parquet"
+        try:
+            seen = pl.read_parquet_metadata(path)
+            size = str((self.folder / JOURNAL).stat().st_size)
+            if seen.get("format") != FORMAT or seen.get("journal") != size:
+                return None
+            found = pl.read_parquet(path, memory_map=False)
+        except (OSError, pl.exceptions.PolarsError):
+            return None
+        if found.schema != pl.Schema({name: column.dtype for name, column in columns.items()}):
+            return None
+        lines = seen.get(BROKEN, "0")
+        self.broken = int(lines) if lines.isdigit() else 0
+        return found
 
 
 def load_folder(folder: Path) -> SweepFrames:
@@ -159,20 +191,6 @@ def load_folder(folder: Path) -> SweepFrames:
 def load_sweep_runs(folder: Path) -> pl.DataFrame:
     """The run table of one results folder."""
     return load_folder(folder).runs
-
-
-def _cached(folder: Path, table: str, columns: Mapping[str, Column]) -> pl.DataFrame | None:
-    """The Parquet file if it has seen all of the journal, else None."""
-    path = folder / f"{table}.parquet"
-    try:
-        seen = pl.read_parquet_metadata(path)
-        if seen.get("format") != FORMAT or seen.get("journal") != str((folder / JOURNAL).stat().st_size):
-            return None
-        found = pl.read_parquet(path, memory_map=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return None
-    same = found.schema == pl.Schema({name: column.dtype for name, column in columns.items()})
-    return found if same else None
 
 
 def _interrupted(runs: pl.DataFrame) -> pl.DataFrame:

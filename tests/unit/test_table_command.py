@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sweeps.events.types import RepStarted, RunEnded
-from sweeps.store.frames import load_runs
+from sweeps.store.frames import load_runs, write_parquet
 from sweeps.store.schema import REPS, ROUNDS, RUNS
 from tests.unit import journal_kit as kit
 
@@ -149,3 +149,24 @@ def test_mistakes_are_one_clear_line(v1: Path, arguments: tuple[str, ...], line:
 def test_no_rows_is_no_failure(v1: Path) -> None:
     assert "no rows" in table(v1, "--where", "speedup > 100")
     assert json.loads(table(v1, "--where", "speedup > 100", "--format", "json")) == []
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("arguments", [("table",), ("table", "--rounds"), ("predict",)])
+def test_a_journal_that_cannot_be_read_whole_is_said_to_be(
+    v1: Path, arguments: tuple[str, ...], cached: bool
+) -> None:
+    """The table is made of the rest, as ever; that something is left out must not be silent."""
+    (folder,) = v1.iterdir()
+    with (folder / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"type":"rep_done","run":\n\x00\xff garbage\n')
+    if cached:
+        write_parquet(folder)
+    said = subprocess.run(
+        [sys.executable, "-X", "utf8", "-m", "explorer", *arguments, "--data", str(v1), "--format", "csv"],
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert said.returncode == 0, said.stderr
+    assert f"{folder.name}: 2 lines of journal.jsonl cannot be read" in said.stderr
+    assert "cannot be read" not in said.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from explorer.cli.errors import say_damage
 from explorer.cli.options import data_dir, data_option, format_option
 
 COMPACT = (
@@ -65,6 +66,8 @@ def command(
     tables = Tables(folder.path)
     tables.refresh()
     frames = load_folder(folder.path)
+    if tables.reader.broken:
+        say_damage({folder.path.name: tables.reader.broken})
     frame = forecast(plan, tables.state, frames.runs, frames.rounds)
     shown = marked_devices(frame).select(COMPACT) if format_ in ("text", "md") else frame
     print_frame(shown, format_, all_columns=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from explorer.cli.errors import Problem, pointed
+from explorer.cli.errors import Problem, pointed, say_damage
 from explorer.cli.options import data_dir, data_option, format_option
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
 
     sweep = options["sweep"]
     try:
-        runs = frames.load_runs(data, sweep, published=options["published"])
+        damage: frames.Damage = {}
+        runs = frames.load_runs(data, sweep, published=options["published"], damage=damage)
         if runs.is_empty() and sweep is None:
             runs = frames.load_runs(data, published=True)
             click.echo(f"no results in {results(data)} yet: these are published rows", err=True)
@@ -139,6 +140,7 @@ def _loaded(data: str | None, options: dict[str, Any]) -> Frames:
         raise Problem(str(error), exit_code=1) from None
     except OSError as error:
         raise Problem(f"{error.filename}: cannot be read: {error.strerror}", exit_code=1) from None
+    say_damage(damage)
     if runs.is_empty():
         raise Problem(f"--sweep {sweep}: no such sweep in {results(data)}")
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from explorer.cli.errors import Problem, pointed
+from explorer.cli.errors import Problem, pointed, say_damage
 from explorer.cli.options import data_dir, data_option, format_option
 
 if TYPE_CHECKING:
@@ -83,20 +83,23 @@ def _load(data: str | None, sweep: str | None, table: str, published: bool) -> p
     from sweeps.paths import results
     from sweeps.store import frames
 
+    damage: frames.Damage = {}
     try:
         if table == "runs":
-            found = frames.load_runs(data, sweep, published=published)
+            found = frames.load_runs(data, sweep, published=published, damage=damage)
             if found.is_empty() and sweep is None and not published:
                 found = frames.load_runs(data, published=True)
                 click.echo(f"no results in {results(data)} yet: these are published rows", err=True)
         else:
-            found = (frames.load_reps if table == "reps" else frames.load_rounds)(data, sweep)
+            load = frames.load_reps if table == "reps" else frames.load_rounds
+            found = load(data, sweep, damage=damage)
     except ExchangeError as error:
         raise Problem(str(error), exit_code=1) from None
     except OSError as error:
         raise Problem(
             f"{error.filename or results(data)}: cannot be read: {error.strerror}", exit_code=1
         ) from None
+    say_damage(damage)
     if found.is_empty() and sweep is not None:
         names = ", ".join(folder.name for folder in frames.sweep_folders(data)[-5:])
         raise Problem(
