@@ -116,7 +116,7 @@ def _disturbances(watch_s: float) -> list[Check]:
     top = ", ".join(text for _, text in sorted(busy, reverse=True)[:3])
     if load > 0.15:
         return [Check("warning", "other load", f"{load:.2f} cores busy: {top or 'short-lived processes'}",
-                      "quiet these, or use order = \"interleaved\" and more reps")]  # fmt: skip
+                      "quiet these, or use order = \"paired\" and more reps")]  # fmt: skip
     return [Check("ok", "other load", f"{load:.2f} cores busy")]
 
 

@@ -63,6 +63,7 @@ _SPECS: Final[dict[str, ColumnSpec]] = {
         ColumnSpec("tok_s", title="tok/s", decimals=1, sd="tok_s_sd", why="reason", least=0.0),
         ColumnSpec("wall_tok_s", title="wall tok/s", decimals=1, why="reason", least=0.0),
         ColumnSpec("rel_mad", title="rel MAD", decimals=3, least=0.0),
+        ColumnSpec("pace", decimals=2, least=0.0),
         ColumnSpec("construct_s", title="construct", unit="s", decimals=1, least=0.0),
         ColumnSpec("peak_rss_mb", title="RSS", unit="MB", decimals=0, least=0.0),
         ColumnSpec("same_prefix_tokens", title="same prefix"),

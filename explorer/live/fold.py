@@ -157,7 +157,7 @@ class Fold:
             self._set(replace(view, phase=event.phase, phase_began=event.t))
         elif isinstance(event, RepStarted):
             self._call = _Call(text.TextStream(self._spelling(Path(view.run.target_dir))))
-            rep = RepView(event.prompt, event.rep, event.warmup, began=event.t)
+            rep = RepView(event.prompt, event.rep, event.warmup, began=event.t, beside=event.beside)
             self._set(replace(view, rep=rep, phase="first_token", phase_began=event.t))
         elif isinstance(event, RepDone):
             self._rep_done(event, view)
@@ -228,10 +228,23 @@ class Fold:
             pieces = text.of_bursts(token_bytes, event.token_ids, event.burst_sizes)
         times = event.burst_us
         metrics = self._metrics(
-            view.run, event.burst_sizes, times[0] if times else None, times[-1] if times else None
+            view.run,
+            event.burst_sizes,
+            times[0] if times else None,
+            times[-1] if times else None,
+            speculates=not event.beside,
         )
         began = rep.began if rep is not None and same else event.t
-        done = RepView(event.prompt, event.rep, event.warmup, metrics, pieces, done=True, began=began)
+        done = RepView(
+            event.prompt,
+            event.rep,
+            event.warmup,
+            metrics,
+            pieces,
+            done=True,
+            began=began,
+            beside=event.beside,
+        )
         self._set(replace(view, rep=done))
         if not event.warmup:
             self._count(self._runs[event.run], event.prompt, event.rep)
@@ -253,20 +266,23 @@ class Fold:
             call.pieces += call.stream.burst(ids)
             call.sizes.append(len(ids))
             call.last_us = at
-        metrics = self._metrics(view.run, call.sizes, call.first_us, call.last_us)
+        metrics = self._metrics(view.run, call.sizes, call.first_us, call.last_us, speculates=not rep.beside)
         phase = {} if view.phase == "decode" else {"phase": "decode", "phase_began": event.t}
         self._set(replace(view, rep=replace(rep, metrics=metrics), rates=rates, **phase))
 
     # -- helpers --------------------------------------------------------------------------------------
 
-    def _metrics(self, run: Run, sizes: list[int], first_us: int | None, last_us: int | None) -> Metrics:
+    def _metrics(
+        self, run: Run, sizes: list[int], first_us: int | None, last_us: int | None, *, speculates: bool
+    ) -> Metrics:
+        """`speculates`: the call is the run's own, not of what stands beside it."""
         if not sizes or first_us is None or last_us is None:
             return Metrics()
         tokens = sum(sizes)
         after_first = tokens - sizes[0]
         tpot = (last_us - first_us) / 1000 / after_first if after_first and last_us > first_us else None
         config = run.config
-        speculates = config.kind in ("speculative", "prompt-lookup")
+        speculates = speculates and config.kind in ("speculative", "prompt-lookup")
         proposals = None
         nat = config.num_assistant_tokens
         if speculates and nat and config.assistant_confidence_threshold is None and self._plan:

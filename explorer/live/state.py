@@ -55,11 +55,18 @@ class RepView(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...] = ()
     done: bool = False
     began: float = 0.0
+    beside: bool = False
+    """It is the baseline's, measured beside the run's own."""
 
     @property
     def key(self) -> tuple[str, int, bool, float]:
         """Changes when another `generate()` begins."""
         return (self.prompt, self.rep, self.warmup, self.began)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word or two."""
+        return "baseline beside rep" if self.beside else "warm-up" if self.warmup else "rep"
 
 
 class RunView(msgspec.Struct, frozen=True):

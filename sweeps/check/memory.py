@@ -20,7 +20,9 @@ LOGIT_BYTES = 4
 def check(case: Case) -> Iterator[Finding]:
     own = case.machine.device_memory
     here, pools = PROCESS_BYTES, dict.fromkeys(own, 0)
-    for side in case.sides:
+    # In pairs the baseline's pipeline stands in the same process.
+    beside = [case.target] if case.protocol.paired and case.run.baseline is not None else []
+    for side in [*case.sides, *beside]:
         needed = estimate(case, side)
         pool = _pool(case.machine, side.device)
         if pool is None:

@@ -39,6 +39,6 @@ Limits: greedy decoding and batch 1; a near tie may lead a run's text away from 
 counts are another text's (the interval allows for it); a confidence threshold (`cb`) is not modelled; round
 times do not depend on the position in the text, so a context that grows far beyond the prompt is not seen;
 reps of one process do not tell what the next process gets, so where processes differ (a busy host) intervals
-are too narrow unless the sweep's order is interleaved;
+are too narrow unless the sweep's order is interleaved or, better, paired;
 the default shares of T (`terms.default_prior`) matter only where no round of a pair was seen.
 """

@@ -254,6 +254,7 @@ class Calibration:
         in_loop = loop.verify if loop and not drafted else 1.0
         near = [d for d in near if d.key.draft_device == key.draft_device] or near
         table: tuple[tuple[int, float], ...] = ()
+        own = np.zeros((len(NAMES), len(NAMES)))
         first = row_rel = 0.0
         fits = [d.fit.beside(target_ms) for d in near]
         if near:
@@ -261,8 +262,9 @@ class Calibration:
             theta[TARGETS] = side.mean(axis=0)
             theta[VERIFY_LINE] *= in_loop
             scatter: Floats = side.var(axis=0)
-            own = np.mean([np.diag(f.cov)[TARGETS] for f in fits], axis=0)
-            sd[TARGETS] = np.sqrt(scatter + own + (BORROWED_REL * np.abs(theta[TARGETS])) ** 2)
+            # Whole: what rounds of one wall time say of verify and rest is their sum, each alone is loose.
+            own[TARGETS, TARGETS] = np.mean([f.cov[TARGETS, TARGETS] for f in fits], axis=0)
+            sd[TARGETS] = np.sqrt(scatter + (BORROWED_REL * np.abs(theta[TARGETS])) ** 2)
             if not drafted and key.draft != LOOKUP and rule_of(key.path) == "cb":
                 theta[REST] += DRAFTED_MS[0]
                 theta[REST_PROPOSAL] += DRAFTED_MS[1]
@@ -288,7 +290,7 @@ class Calibration:
         verify = [f.mean_verify_ms for f in fits if f.mean_verify_ms]
         lent = Fit(
             theta,
-            np.diag(sd**2),
+            np.diag(sd**2) + own,
             0,
             (0, 0),
             table,

@@ -168,17 +168,19 @@ def draft_alone(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
     """(model, device) -> milliseconds per token of the model standing alone, median over its plain rows.
 
     On the NPU only its own pipeline exists; elsewhere rows on paged attention are preferred, which is what
-    a draft runs on under continuous batching.
+    a draft runs on under continuous batching. Where a baseline ran beside it, the times are brought to the
+    pace that the machine had in that baseline's own row: it is the draft's share of T that counts.
     """
     import polars as pl
 
+    pace = pl.col("pace").fill_null(1.0)
     plain = runs.filter(
         (pl.col("kind") == "plain") & (pl.col("status") == "ok") & (pl.col("tok_s") > 0)
     ).with_columns(pl.col("path").fill_null("default"))
     out: dict[tuple[str, str], float] = {}
     for paths in (("sdpa", "default"), ("cb", "npu")):  # the later wins
         part = plain.filter(pl.col("path").is_in(paths)).group_by("target", "target_device")
-        for model, device, ms in part.agg((1000.0 / pl.col("tok_s")).median().alias("ms")).iter_rows():
+        for model, device, ms in part.agg((1000.0 * pace / pl.col("tok_s")).median().alias("ms")).iter_rows():
             out[model, device] = ms
     return out
 
@@ -190,10 +192,8 @@ def draft_prefill(runs: pl.DataFrame) -> dict[tuple[str, str, str], float]:
     plain = runs.filter(
         (pl.col("kind") == "plain") & (pl.col("status") == "ok") & pl.col("ttft_ms").is_not_null()
     ).group_by("target", "target_device", "prompt")
-    return {
-        (model, device, prompt): ms
-        for model, device, prompt, ms in plain.agg(pl.col("ttft_ms").median()).iter_rows()
-    }
+    ttft = pl.col("ttft_ms") * pl.col("pace").fill_null(1.0)
+    return {(model, device, prompt): ms for model, device, prompt, ms in plain.agg(ttft.median()).iter_rows()}
 
 
 def target_alone(runs: pl.DataFrame, target: str, device: str, path: str) -> dict[str, tuple[float, float]]:

@@ -17,12 +17,13 @@ from sweeps.costmodel.params import Params, total_ms
 from sweeps.costmodel.predict import Prediction, Spread, from_counts, model_rel, params_from
 from sweeps.costmodel.roundtable import RoundTable, round_table, scaled
 from sweeps.costmodel.rules import rule_of
-from sweeps.costmodel.terms import Acceptance, Fit, Key, Prior, features, fit, pooled
+from sweeps.costmodel.terms import DRAFTS, Acceptance, Fit, Key, Prior, features, fit, pooled
 
 if TYPE_CHECKING:
     import polars as pl
 
 NO_PROBES: Final = Probes()
+SD_OF_MAD: Final = 1.4826
 NATS: Final = range(1, 11)
 """NATs among which the best is looked for."""
 
@@ -37,7 +38,10 @@ class Model:
     noise_rel: float
     """Median relative standard error of the measured speed-ups."""
     rep_rel: float = 0.0
-    """Median relative sd of a baseline's reps: the machine's mood in one process, as a probe is timed in."""
+    """Median relative sd of a plain run's reps, or of its pairs: the machine's mood in one process, as a
+    probe is timed in."""
+    paired: bool = False
+    """Rows had their baseline beside them."""
 
     def fit_of(self, case: Case) -> Fit:
         """The pair's own fit, or what the other pairs lend, beside the case's own baseline."""
@@ -47,7 +51,13 @@ class Model:
         lent = self.calibration.borrow(case.key, case.target_ms, _alone(case), case.draft_prefill_ms)
         loop = self.calibration.loop(case.key)
         mood = self.rep_rel / math.sqrt(loop.readings if loop else 1)
-        return replace(lent, row_rel=math.hypot(lent.row_rel, mood))
+        if not self.paired:
+            return replace(lent, row_rel=math.hypot(lent.row_rel, mood))
+        # Verify times come from rows that had their baseline beside them: only the draft's are a probe's.
+        cov = lent.cov.copy()
+        drafts = mood * np.abs(lent.theta[DRAFTS])
+        cov[DRAFTS, DRAFTS] += np.outer(drafts, drafts)
+        return replace(lent, cov=cov)
 
     def params(self, case: Case, source: Source) -> tuple[Params, Fit]:
         """Terms for a case, with a provenance for each."""
@@ -92,6 +102,7 @@ class Tables(NamedTuple):
     traced: Mapping[tuple[str, str, str], Traced]
     rep_rel: float
     """As `Model.rep_rel`."""
+    paired: bool = False
 
 
 def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
@@ -104,14 +115,17 @@ def tables(runs: pl.DataFrame, rounds: pl.DataFrame) -> Tables:
     for place, index in places.items():
         parts[place] = RoundTable(*(column[index] for column in whole))
     budgets = {(c.sweep, c.run, c.prompt): c.budget for c in found}
-    return Tables(found, parts, traces(frame, budgets), _rep_rel(runs))
+    return Tables(found, parts, traces(frame, budgets), _rep_rel(runs), bool(runs["pace"].count()))
 
 
 def _rep_rel(runs: pl.DataFrame) -> float:
     import polars as pl
 
     noisy = runs.filter((pl.col("kind") == "plain") & (pl.col("status") == "ok") & (pl.col("tok_s") > 0))
-    each = noisy.select((pl.col("tok_s_sd") / pl.col("tok_s")).drop_nulls().drop_nans()).to_series()
+    # A probe is its own yardstick, as a pair is.
+    paired = noisy.select((SD_OF_MAD * pl.col("rel_mad")).filter(pl.col("pace").is_not_null())).to_series()
+    alone = noisy.select((pl.col("tok_s_sd") / pl.col("tok_s")).drop_nulls().drop_nans()).to_series()
+    each = paired.drop_nulls() if paired.drop_nulls().len() else alone
     return float(np.median(each.to_numpy())) if each.len() else 0.0
 
 
@@ -142,7 +156,8 @@ def train(
         prior = calibration.prior(key, level, alone)
         shares = mine[0].shares_device
         parts = [
-            scaled(t, level / c.target_ms, level / c.target_ms if shares else 1.0)
+            # At a pace of 1 the baseline beside the row took the row's T a token.
+            scaled(t, level / c.target_ms * t.pace, level / c.target_ms * t.pace if shares else 1.0)
             for c in mine
             if (t := known.rounds.get((c.sweep, c.run, c.prompt))) is not None
         ]
@@ -158,7 +173,7 @@ def train(
         calibration = Calibration(tuple(donors), probes.loops)
     noise = [c.noise_rel for c in chosen if c.noise_rel > 0]
     noise_rel = float(np.median(noise)) if noise else 0.02
-    return Model(calibration, fits, evidence, noise_rel, known.rep_rel)
+    return Model(calibration, fits, evidence, noise_rel, known.rep_rel, known.paired)
 
 
 def _listed(some: Sequence[Case]) -> str:

@@ -27,6 +27,8 @@ class RoundTable(NamedTuple):
     wall: Floats
     draft: Floats
     verify: Floats
+    pace: Floats
+    """How fast the machine was against the row's other reps, told by the baseline beside each; else 1."""
 
 
 def round_table(rounds: pl.DataFrame) -> RoundTable:
@@ -41,6 +43,7 @@ def round_table(rounds: pl.DataFrame) -> RoundTable:
             pl.col("full").shift(1).over(call).fill_null(False).alias("after_whole"),
             pl.struct(call).rank("dense").alias("call"),
             pl.struct(call[:-1]).rank("dense").alias("row"),
+            pl.col("pace").fill_null(1.0),
         )
     )
     names = [
@@ -53,6 +56,7 @@ def round_table(rounds: pl.DataFrame) -> RoundTable:
         "wall_ms",
         "draft_ms",
         "verify_ms",
+        "pace",
     ]
     columns = [frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
     return RoundTable(*columns)
@@ -75,9 +79,13 @@ def columns_of(table: RoundTable, widest_of_call: Floats, fixed: bool) -> Floats
     return np.column_stack([c, warming(c), whole * proposes, one, c, changed, one, c, missed])
 
 
-def scaled(table: RoundTable, target: float, draft: float) -> RoundTable:
+def scaled(table: RoundTable, target: Floats | float, draft: Floats | float) -> RoundTable:
     """The rounds with the draft's times multiplied by `draft` and all others by `target`: brings rounds that
-    were measured beside another baseline (another prompt, a machine in another mood) to one level."""
+    were measured beside another baseline (another prompt, a machine in another mood) to one level.
+
+    Args:
+        target, draft: one factor, or one a round.
+    """
     drafted = np.where(np.isfinite(table.draft), table.draft, 0.0)
     return table._replace(
         wall=(table.wall - drafted) * target + drafted * draft,

@@ -86,6 +86,8 @@ class RepStarted(Event, tag="rep_started", frozen=True, kw_only=True):
     prompt: str
     rep: int
     warmup: bool = False
+    beside: bool = False
+    """See `RepDone.beside`."""
 
 
 class Tokens(Event, tag="tokens", frozen=True, kw_only=True):
@@ -114,6 +116,9 @@ class RepDone(Event, tag="rep_done", frozen=True, kw_only=True):
     drift: bool = False
     """A baseline measured once more at the end of a grouped sweep: it tells how far the machine drifted and
     counts in no mean."""
+    beside: bool = False
+    """Not the run itself: its baseline, measured in the same process in turn with this rep (and marked as a
+    warm-up too, since it is no rep of the run)."""
     attempt: int = 1
     call: int = 0
     """How many `generate()` calls this process had made before."""

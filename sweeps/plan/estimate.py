@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from sweeps.plan.beside import beside
 from sweeps.plan.model import Plan, Run
 
 IMPORT_S: Final = "import_s"
@@ -62,8 +63,21 @@ def estimate(plan: Plan, history: Rows | _Frame) -> Estimate:
     protocol = plan.protocol
     tokens = (protocol.warmup + protocol.reps) * len(plan.prompts) * protocol.max_new_tokens
     seconds = {run.id: _run_seconds(run, samples, tokens, protocol.cooldown_s) for run in plan.runs}
+    if protocol.paired:
+        _add_what_stands_beside(seconds, plan, samples, tokens)
     known = [value for value in seconds.values() if value is not None]
     return Estimate(seconds, sum(known) if len(known) == len(seconds) else None, sum(known))
+
+
+def _add_what_stands_beside(
+    seconds: dict[str, float | None], plan: Plan, samples: Sequence[_Sample], tokens: int
+) -> None:
+    by_id = {run.id: run for run in plan.runs}
+    for run in plan.runs:
+        base, own = by_id.get(beside(plan.runs, run) or ""), seconds[run.id]
+        if base is not None and own is not None:
+            more = _run_seconds(base, samples, tokens, 0.0)
+            seconds[run.id] = None if more is None else own + more
 
 
 def remaining_s(

@@ -14,7 +14,7 @@ PROTOCOL: Final[dict[str, Check]] = {
     "ignore_eos": values.truth,
     "warmup": values.whole(0, 1_000),
     "reps": values.whole(1, 10_000),
-    "order": values.choice("grouped", "interleaved"),
+    "order": values.choice("grouped", "interleaved", "paired"),
     "cooldown_s": values.number(0),
     "prefix_caching": values.truth,
 }

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 Kind = Literal["plain", "speculative", "prompt-lookup", "agreement"]
-Order = Literal["grouped", "interleaved"]
+Order = Literal["grouped", "interleaved", "paired"]
 Scalar = str | int | float | bool
 
 DEMO_PREFIX = "demo:"
@@ -34,6 +34,16 @@ class Protocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cooldown_s: float = 0.0
     prefix_caching: bool = False
     limits_s: Limits = Limits()
+
+    @property
+    def in_passes(self) -> bool:
+        """One rep of every run after the other, again and again, against drift."""
+        return self.order != "grouped"
+
+    @property
+    def paired(self) -> bool:
+        """Each rep has its baseline measured beside it, in the same process."""
+        return self.order == "paired"
 
 
 class PromptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

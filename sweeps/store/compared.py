@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
 from sweeps.compare.divergence import compare, describe, letters
 from sweeps.compare.near_tie import near_tie
-from sweeps.compare.noise import clock_off
+from sweeps.compare.noise import clock_off, is_noisy, relative_mad
 from sweeps.compare.speedup import Ratio, Side, identity_rate, paired_ratio, ratio, unlike
 from sweeps.events.types import Agreement
 from sweeps.measure.guards import check_identity, fired, reason_of, spoiled
@@ -36,6 +36,10 @@ class Measured:
     run: Run
     reps: Sequence[tuple[Rep, RepMetrics]]
     interleaved: bool
+    beside: Mapping[int, float] = field(default_factory=dict)
+    """Rep number -> decode rate of the baseline, measured in the same process in turn with that rep."""
+    yardstick: str | None = None
+    """Run id of that baseline."""
 
     @property
     def rates(self) -> dict[int, float]:
@@ -71,6 +75,8 @@ def complete(
     """
     by_key = {(item.run.id, str(item.row["prompt"])): item for item in items}
     for item in items:
+        _pace(item, by_key.get((item.yardstick or "", str(item.row["prompt"]))))
+    for item in items:
         base = by_key.get((item.run.baseline or "", str(item.row["prompt"])))
         default = by_key.get((item.run.baseline_default or "", str(item.row["prompt"])))
         _speedups(item, base, default)
@@ -91,15 +97,12 @@ def _speedups(item: Measured, base: Measured | None, default: Measured | None) -
         found = _ratio(item, base)
         row["speedup"], row["speedup_lo"], row["speedup_hi"] = found.value, found.lo, found.hi
         row["identity_speedup"] = _identity(item, base)
-        if base.row["noisy"] and not row["noisy"]:
-            row["noisy"] = True
-            row["notes"] = _joined(row["notes"], "noisy: its baseline is")
-        off = clock_off(_clocks(item), _clocks(base))
-        if off is not None:
-            row["noisy"] = True
-            row["notes"] = _joined(row["notes"], f"noisy: the clock was {off:+.0%} off the baseline's")
-        if found.paired and found.lo is not None:
-            row["notes"] = _joined(row["notes"], "speed-up interval from pairs of passes")
+        if _is_beside(item, base):
+            row["notes"] = _joined(row["notes"], "speed-up from pairs: its baseline ran beside each rep")
+        else:
+            _noise_of_the_baseline(item, base)
+            if found.paired and found.lo is not None:
+                row["notes"] = _joined(row["notes"], "speed-up interval from pairs of passes")
     if default is not None and not _refusal(item, default, same_path=False):
         row["speedup_default"] = _ratio(item, default).value
     problems = check_identity(row.get("speedup"), row.get("identity_speedup"))
@@ -109,6 +112,31 @@ def _speedups(item: Measured, base: Measured | None, default: Measured | None) -
     for column in spoiled(fired(row["reason"])):
         if column in row:
             row[column] = None
+
+
+def _noise_of_the_baseline(item: Measured, base: Measured) -> None:
+    row = item.row
+    if base.row["noisy"] and not row["noisy"]:
+        row["noisy"] = True
+        row["notes"] = _joined(row["notes"], "noisy: its baseline is")
+    off = clock_off(_clocks(item), _clocks(base))
+    if off is not None:
+        row["noisy"] = True
+        row["notes"] = _joined(row["notes"], f"noisy: the clock was {off:+.0%} off the baseline's")
+
+
+def _pace(item: Measured, yardstick: Measured | None) -> None:
+    """What stood beside a row says how fast the machine was then, and whether the pairs scatter."""
+    pairs = [(item.rates[rep], rate) for rep, rate in item.beside.items() if rep in item.rates]
+    if not pairs or yardstick is None or not yardstick.rates:
+        return
+    item.row["pace"] = fmean(rate for _, rate in pairs) / fmean(yardstick.rates.values())
+    item.row["rel_mad"] = relative_mad([ours / theirs for ours, theirs in pairs])
+    item.row["noisy"] = is_noisy(item.row["rel_mad"]) or any(rep.throttles for rep, _ in item.reps)
+
+
+def _is_beside(item: Measured, base: Measured) -> bool:
+    return item.yardstick == base.run.id and bool(set(item.beside) & set(item.rates))
 
 
 def _clocks(item: Measured) -> list[float]:
@@ -147,7 +175,11 @@ def _side(item: Measured) -> Side:
 
 
 def _pair(item: Measured, base: Measured) -> tuple[dict[int, float], dict[int, float], bool]:
-    """Rates by rep number on both sides, and whether the reps are pairs of interleaved passes."""
+    """Rates by rep number on both sides, and whether the reps are pairs: measured beside each other, or in
+    the same of interleaved passes."""
+    if _is_beside(item, base):
+        common = set(item.rates) & set(item.beside)
+        return {r: item.rates[r] for r in common}, {r: item.beside[r] for r in common}, True
     common = set(item.rates) & set(base.rates)
     if not (item.interleaved and base.interleaved and common):
         return item.rates, base.rates, False

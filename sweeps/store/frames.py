@@ -21,7 +21,7 @@ from sweeps.store.tables import JOURNAL, Tables
 from sweeps.supervise.folder import SweepFolder
 from sweeps.supervise.state import standing
 
-FORMAT: Final = "2"
+FORMAT: Final = "3"
 """Goes up when the same journal would give other tables."""
 BROKEN: Final = "broken"
 """Key of a Parquet file's metadata: lines of the journal that could not be read."""

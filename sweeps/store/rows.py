@@ -75,7 +75,7 @@ def rep_row(names: Row, state: RunState, rep: Rep, metrics: RepMetrics) -> Row:
     return row | dict.fromkeys(column for column in spoilt if column in row)
 
 
-def round_rows(names: Row, rep: int, metrics: RepMetrics) -> list[Row]:
+def round_rows(names: Row, rep: int, metrics: RepMetrics, pace: float | None = None) -> list[Row]:
     """The rounds of one rep; none where a guard fired, since they stand on the same lists."""
     speculates = metrics.rounds is not None
     rows = []
@@ -101,6 +101,7 @@ def round_rows(names: Row, rep: int, metrics: RepMetrics) -> list[Row]:
                 "draft_ms": item.draft_ms,
                 "verify_ms": item.verify_ms,
                 "rest_ms": item.rest_ms if counted and (item.draft_ms is not None) else None,
+                "pace": pace,
             }
         )
     return rows

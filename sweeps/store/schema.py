@@ -51,7 +51,7 @@ RUNS: Final[dict[str, Column]] = {
     "identity_speedup": Column(pl.Float64, "tau * T / (k d + v + s): must agree with speedup"),
     "same_prefix_tokens": Column(pl.Int64, "leading tokens equal to the baseline's"),
     "finish": Column(pl.String, "length, stop_token, context_full or cancelled"),
-    "noisy": Column(pl.Boolean, "relative MAD of tok_s above 0.1"),
+    "noisy": Column(pl.Boolean, "rel_mad above 0.1, or the baseline's"),
     "host": Column(pl.String, "machine"),
     "openvino": Column(pl.String, "OpenVINO version"),
     "genai": Column(pl.String, "OpenVINO GenAI version"),
@@ -62,7 +62,13 @@ RUNS: Final[dict[str, Column]] = {
     "baseline": Column(pl.String, "run id of the baseline"),
     "accepted": Column(pl.Int64, "accepted proposals, summed over the reps"),
     "proposals": Column(pl.Int64, "proposals, summed over the reps"),
-    "rel_mad": Column(pl.Float64, "median absolute deviation of tok_s over its median"),
+    "rel_mad": Column(
+        pl.Float64, "median absolute deviation of tok_s (of the speed-up of pairs, if paired) over its median"
+    ),
+    "pace": Column(
+        pl.Float64,
+        "how fast the machine was: rate of the baseline measured beside this row over that of its own row",
+    ),
     "repeatable": Column(pl.Boolean, "all reps gave the same token ids"),
     "first_divergence": Column(pl.Int64, "index of the first token that differs from the baseline's"),
     "divergence": Column(
@@ -153,6 +159,10 @@ ROUNDS: Final[dict[str, Column]] = {
     "draft_ms": Column(pl.Float64, "draft time of the round"),
     "verify_ms": Column(pl.Float64, "target time of the round"),
     "rest_ms": Column(pl.Float64, "wall - draft - verify"),
+    "pace": Column(
+        pl.Float64,
+        "how fast the machine was: rate of the baseline measured beside this rep over its mean of the row",
+    ),
 }
 
 

@@ -113,6 +113,8 @@ class SweepState:
     reps: dict[tuple[str, str, int], Rep] = field(default_factory=dict)
     """(run, prompt, rep number) -> the counted rep; measured twice, the later one stands."""
     agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
+    beside: dict[tuple[str, str, int], RepDone] = field(default_factory=dict)
+    """(run, prompt, rep number) -> the run's baseline, measured beside that rep."""
     drifts: dict[tuple[str, str], RepDone] = field(default_factory=dict)
     """(baseline, prompt) -> one more rep of it at the end of the sweep."""
     prompt_hashes: dict[str, str] = field(default_factory=dict)
@@ -223,6 +225,8 @@ def _adopt(state: SweepState, plan: Plan) -> None:
     # The same name over another text: what was measured for it belongs to no prompt any more.
     for key in [key for key in state.reps if key[1] in changed]:
         del state.reps[key]
+    for key in [key for key in state.beside if key[1] in changed]:
+        del state.beside[key]
     for pair in [pair for pair in state.agreements if pair[1] in changed]:
         del state.agreements[pair]
     state.plan = plan
@@ -305,7 +309,9 @@ def _apply_to_run(state: SweepState, run: RunState, event: RunEvent) -> None:
 
 
 def _keep_rep(state: SweepState, run: RunState, event: RepDone) -> None:
-    if event.warmup:
+    if event.beside:
+        state.beside[event.run, event.prompt, event.rep] = event
+    if event.warmup or event.beside:
         return
     if event.drift:
         state.drifts[event.run, event.prompt] = event

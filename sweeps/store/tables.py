@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 import polars as pl
 
 from sweeps.events.journal import JournalReader
-from sweeps.events.types import Agreement
+from sweeps.events.types import Agreement, RepDone
 from sweeps.measure.rep import RepMetrics, measure
+from sweeps.plan.beside import beside
+from sweeps.plan.model import Run
 from sweeps.store.compared import Measured, complete
 from sweeps.store.rows import Row, identity_columns, path_of, rep_row, round_rows, run_row
 from sweeps.store.schema import REPS, ROUNDS, RUNS, Column
@@ -28,6 +31,7 @@ class Tables:
         self.reader = JournalReader(folder / JOURNAL)
         self.state = SweepState()
         self._measured: dict[tuple[str, str, int], tuple[Rep, RepMetrics]] = {}
+        self._beside: dict[tuple[str, str, int], tuple[RepDone, float | None]] = {}
 
     def refresh(self) -> bool:
         """Read on; True when there was anything new."""
@@ -70,10 +74,22 @@ class Tables:
         """One row a round of a counted rep."""
         self._measure()
         rows: list[Row] = []
+        paces = self._paces()
         for key in sorted(self._measured, key=self._order):
             rep, metrics = self._measured[key]
-            rows += round_rows(self._names(key, rep), rep.done.rep, metrics)
+            rows += round_rows(self._names(key, rep), rep.done.rep, metrics, paces.get(key))
         return frame(rows, ROUNDS)
+
+    def _paces(self) -> dict[tuple[str, str, int], float]:
+        """(run, prompt, rep) -> rate of the baseline beside it over the mean beside the row's reps."""
+        by_row: dict[tuple[str, str], list[int]] = {}
+        for run, prompt, rep in self.state.beside.keys() & self._measured.keys():
+            by_row.setdefault((run, prompt), []).append(rep)
+        found: dict[tuple[str, str, int], float] = {}
+        for (run, prompt), numbers in by_row.items():
+            rates = self._rates_beside(run, prompt, numbers, self._yardstick(self.state.runs[run].run))
+            found |= {(run, prompt, rep): rate / fmean(rates.values()) for rep, rate in rates.items()}
+        return found
 
     def _measure(self) -> None:
         for gone in self._measured.keys() - self.state.reps.keys():
@@ -90,7 +106,31 @@ class Tables:
         numbers = sorted(key[2] for key in self._measured if key[:2] == (run, prompt))
         reps = [self._measured[run, prompt, number] for number in numbers]
         row = run_row(self.folder.name, self.state, run, prompt, reps)
-        return Measured(row, state.run, reps, state.protocol.order == "interleaved")
+        yardstick = self._yardstick(state.run)
+        rates = self._rates_beside(run, prompt, numbers, yardstick)
+        return Measured(row, state.run, reps, state.protocol.in_passes, rates, yardstick)
+
+    def _yardstick(self, run: Run) -> str | None:
+        return beside((known.run for known in self.state.runs.values()), run) if self.state.beside else None
+
+    def _rates_beside(
+        self, run: str, prompt: str, reps: Sequence[int], yardstick: str | None
+    ) -> dict[int, float]:
+        """Rep number -> decode rate of the baseline beside it."""
+        base = self.state.runs.get(yardstick or "")
+        found: dict[int, float] = {}
+        for rep in reps if base is not None else ():
+            key = run, prompt, rep
+            done = self.state.beside.get(key)
+            if done is None or base is None:
+                continue
+            if key not in self._beside or self._beside[key][0] is not done:
+                budget = base.protocol.max_new_tokens
+                self._beside[key] = done, measure(done, base.run, budget, base.genai).tok_s
+            rate = self._beside[key][1]
+            if rate is not None:
+                found[rep] = rate
+        return found
 
     def _prompts(self, run: str) -> list[str]:
         """The plan's prompts; then what an earlier plan of the journal measured for this run."""

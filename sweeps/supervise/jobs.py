@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
+from sweeps.plan.beside import beside
 from sweeps.plan.model import Plan, Run
 from sweeps.worker.job import Job, Todo
 
@@ -12,6 +15,18 @@ def make_job(
     plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path, *, drift: bool = False
 ) -> Job:
     """The job that measures `todo` of a run; `drift`: to see how far the machine drifted."""
+    job = _job(plan, run, attempt, todo, spool, drift)
+    other = beside(plan.runs, run) if plan.protocol.paired else None
+    base = next((each for each in plan.runs if each.id == other), None)
+    if base is None or base.refused:
+        return job
+    # Its events are the run's: they say themselves that they are of what stands beside it.
+    return msgspec.structs.replace(
+        job, beside=msgspec.structs.replace(_job(plan, base, attempt, [], spool, drift), run=run.id)
+    )
+
+
+def _job(plan: Plan, run: Run, attempt: int, todo: list[Todo], spool: Path, drift: bool) -> Job:
     config, protocol = run.config, plan.protocol
     return Job(
         run=run.id,

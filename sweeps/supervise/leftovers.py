@@ -49,7 +49,13 @@ def recover(folder: SweepFolder) -> int:
     count = 0
     with JournalWriter(folder.journal) as writer:
         for path in files:
-            for event in Spool(path).take()[1]:
+            events = Spool(path).take()[1]
+            beside = {
+                (event.run, event.prompt, event.rep): event
+                for event in events
+                if isinstance(event, RepDone) and event.beside
+            }
+            for event in events:
                 whole = isinstance(event, Agreement) or (
                     isinstance(event, RepDone) and not event.warmup and not event.drift
                 )
@@ -60,6 +66,9 @@ def recover(folder: SweepFolder) -> int:
                     writer.event(event)
                     known.apply(event)
                     count += 1
+                    pair = beside.get((event.run, event.prompt, rep))
+                    if pair is not None:
+                        writer.event(pair)
     for path in [*files, *folder.spool.glob("*.job.json")]:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -127,7 +127,7 @@ def passes(plan: Plan, run: Run) -> int:
     an interleaved sweep they are taken in every pass, as all other times are."""
     config = run.config
     timed = "NPU" not in (config.target_device, config.draft_device)
-    if config.kind == "agreement" and plan.protocol.order == "interleaved" and timed:
+    if config.kind == "agreement" and plan.protocol.in_passes and timed:
         return plan.protocol.reps
     return wanted_reps(plan, run)
 

@@ -116,7 +116,7 @@ class Supervisor:
         """Baselines of a grouped sweep once more, one rep on the first prompt: their rows were measured long
         before the last ones. Interleaved passes need no such thing."""
         wanted = {run.baseline for run in self._plan.runs}
-        for run in self._plan.runs if self._plan.protocol.order == "grouped" else ():
+        for run in self._plan.runs if not self._plan.protocol.in_passes else ():
             ended = self._ended_at.get(run.id)
             if run.id not in wanted or ended is None or time.monotonic() - ended < DRIFT_AFTER_S:
                 continue
@@ -131,7 +131,7 @@ class Supervisor:
 
     def _order(self) -> Iterator[tuple[Run, range | None]]:
         """Runs with the reps of one pass: all at once, or one a pass against drift."""
-        if self._plan.protocol.order == "grouped":
+        if not self._plan.protocol.in_passes:
             yield from ((run, None) for run in self._plan.runs)
             return
         for number in range(self._plan.protocol.reps):

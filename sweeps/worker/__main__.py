@@ -82,25 +82,34 @@ class Worker:
         pipeline = build(genai, self.job)
         self._constructed(perf_counter() - start, import_s)
         config = configure(pipeline, self.job)
-        measurer = Measurer(genai, pipeline, config, self.channel, self.job)
-        tokenizer = pipeline.get_tokenizer()
+        sides = [(Measurer(genai, pipeline, config, self.channel, self.job), pipeline.get_tokenizer())]
+        beside = self.job.beside
+        if beside is not None:
+            self.begin("construct")
+            other = build(genai, beside)
+            config = configure(other, beside)
+            measurer = Measurer(genai, other, config, self.channel, beside, beside=True)
+            sides.append((measurer, other.get_tokenizer()))
         for todo in self.job.todo:
             self.prompt, self.rep = todo.prompt, 0
             self.begin("read")
-            inputs = encode_with(tokenizer, todo.text)
-            tokens = int(inputs.input_ids.shape[1])
+            inputs = [encode_with(tokenizer, todo.text) for _, tokenizer in sides]
+            tokens = int(inputs[0].input_ids.shape[1])
             self.channel.send(PromptEncoded(run=self.job.run, prompt=todo.prompt, tokens=tokens))
-            self._reps(measurer, todo, inputs)
+            self._reps(list(zip((side for side, _ in sides), inputs, strict=True)), todo)
         self.begin("idle")
 
-    def _reps(self, measurer: Any, todo: Todo, inputs: Any) -> None:
+    def _reps(self, sides: list[tuple[Any, Any]], todo: Todo) -> None:
+        """Sides in turn; which is first alternates, so that a drift that goes on cancels."""
         self.phase = "first_token"
         for number in range(todo.warmup):
             self.rep = number
-            measurer.rep(todo.prompt, inputs, number, warmup=True)
+            for measurer, inputs in sides:
+                measurer.rep(todo.prompt, inputs, number, warmup=True)
         for number in todo.reps:
             self.rep = number
-            measurer.rep(todo.prompt, inputs, number, warmup=False)
+            for measurer, inputs in sides if number % 2 else sides[::-1]:
+                measurer.rep(todo.prompt, inputs, number, warmup=False)
 
     def _agreement(self) -> None:
         """Strings in the first pass, times in every pass of an interleaved sweep."""

@@ -47,3 +47,5 @@ class Job(msgspec.Struct, frozen=True):
     """The reps tell how far the machine has drifted; they count in no mean."""
     continuous_batching: bool = False
     """The run is meant for the paged-attention engine, which takes a scheduler configuration."""
+    beside: Job | None = None
+    """The baseline's pipeline, to be measured in turn with each rep; its own `todo` is not looked at."""

@@ -17,8 +17,12 @@ from sweeps.worker.stream import make_streamer
 class Measurer:
     """Runs reps on one pipeline."""
 
-    def __init__(self, genai: Any, pipeline: Any, config: Any, channel: Channel, job: Job) -> None:
+    def __init__(
+        self, genai: Any, pipeline: Any, config: Any, channel: Channel, job: Job, beside: bool = False
+    ) -> None:
+        """`beside`: the pipeline is the baseline's, measured beside the run that the job names."""
         self._genai, self._pipeline, self._config = genai, pipeline, config
+        self._beside = beside
         self._channel, self._job = channel, job
         self._slicer = Slicer()
         self._stops = frozenset() if job.ignore_eos else {config.eos_token_id, *config.stop_token_ids}
@@ -27,8 +31,9 @@ class Measurer:
     def rep(self, prompt: str, inputs: Any, number: int, warmup: bool) -> None:
         """Measure one call and send its `RepDone`."""
         run, channel = self._job.run, self._channel
+        beside, warmup = self._beside and not warmup, self._beside or warmup
         streamer = make_streamer(self._genai, channel, run, prompt, number, warmup)
-        channel.send(RepStarted(run=run, prompt=prompt, rep=number, warmup=warmup))
+        channel.send(RepStarted(run=run, prompt=prompt, rep=number, warmup=warmup, beside=beside))
         channel.send(PhaseBegan(run=run, phase="first_token", prompt=prompt, rep=number))
         gc.collect()
         gc.disable()
@@ -51,6 +56,7 @@ class Measurer:
                 rep=number,
                 warmup=warmup,
                 drift=self._job.drift and not warmup,
+                beside=beside,
                 attempt=self._job.attempt,
                 call=self._calls,
                 wall_us=(end - start) // 1000,

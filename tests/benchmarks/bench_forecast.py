@@ -1,16 +1,14 @@
 """Does the cost model's number come true? On the bundled models, beside the published formulas.
 
-    python -m tests.benchmarks.bench_forecast --data DIR --run      # measure first, about 45 min
+    python -m tests.benchmarks.bench_forecast --data DIR --run      # measure first, about an hour
     python -m tests.benchmarks.bench_forecast --data DIR            # judge what was measured
-    ... --precision f32 --reps 8    # with dynamic quantization, as client CPUs compute by default; 20 min
-    ... --precision bf16 --share 1  # other arithmetic; all reps, not the best
+    ... --precision f32 --reps 8    # with dynamic quantization, as client CPUs compute by default
 
 By default in exact arithmetic (float32 caches and passes, no dynamic quantization): rounding decides no near
-tie there, so every text is its baseline's and each row has a claim to the forecast. Passes are interleaved,
-so that a row and its baseline are measured minutes, not an hour, apart. On a machine with neighbours reps
-are only ever slowed down, so each row (and each baseline) stands on its fastest `--share` of reps; the noise
-floor printed first is one baseline against another run of the same thing, taken alike. The first prompt only
-warms each process up and is not judged.
+tie there, so every text is its baseline's and each row has a claim to the forecast. Rows are measured in
+pairs: each rep has its baseline beside it, in the same process, half a second apart, since a machine with
+neighbours changes its pace within seconds. All reps count. The noise floor printed first is the baseline
+against itself, measured as every row is. The first prompt only warms each process up and is not judged.
 
 1. Forecast: no speculative row is seen (baselines, drafts alone, agreement strings, prompt-lookup probes).
 2. Fitted on NAT 3, predicting the other NATs; prompts and drafts held out in turn.
@@ -27,13 +25,13 @@ from pathlib import Path
 
 import polars as pl
 
+from sweeps.compare.student import t_quantile
 from sweeps.costmodel.evidence import strings_of
 from sweeps.costmodel.forecast import forecast
 from sweeps.costmodel.probes import probes_of
 from sweeps.costmodel.validate import summary, validate
 from sweeps.store.frames import load_folder, sweep_folders
 from sweeps.store.tables import Tables
-from tests.benchmarks.undisturbed import undisturbed
 
 SWEEP = """
 name = "forecast-check"
@@ -41,7 +39,7 @@ name = "forecast-check"
 max_new_tokens = 128
 warmup = 0
 reps = {reps}
-order = "interleaved"
+order = "paired"
 [models]
 target = "demo:target"
 draft-s = "demo:draft-s"
@@ -110,7 +108,34 @@ def said(name: str, values: Sequence[float], limit: str) -> None:
     )
 
 
-def judge_forecast(joined: pl.DataFrame) -> None:
+def beyond_noise(frame: pl.DataFrame, reps: int) -> None:
+    """One line: how far off predictions are beyond the standard errors of what they are compared with.
+
+    The measured speed-ups scatter by themselves, so squared errors are theirs plus the model's.
+    """
+    error = (frame["predicted_speedup"] / frame["speedup"]).log()
+    noise = (frame["speedup_hi"] / frame["speedup"]).log() / t_quantile(reps - 1, 0.95)
+    square, own = float((error**2).mean() or 0.0), float((noise**2).mean() or 0.0)  # type: ignore[arg-type]
+    print(
+        f"  root mean square {100 * square**0.5:.1f} %, of which measurement {100 * own**0.5:.1f} %, "
+        f"so the model {100 * max(square - own, 0.0) ** 0.5:.1f} %; "
+        f"signed median {100 * float(error.median() or 0.0):+.1f} %"  # type: ignore[arg-type]
+    )
+
+
+def floor(runs: pl.DataFrame) -> list[float]:
+    """What a speed-up of 1 is measured as: the baseline against itself, in percent off."""
+    plain = runs.filter(
+        (pl.col("kind") == "plain") & (pl.col("target") == "target") & (pl.col("path") == "cb")
+    )
+    own = plain.filter(pl.col("pace").is_null()).select("prompt", own="tok_s")
+    beside = plain.drop_nulls("pace").join(own, on="prompt")
+    return [
+        100 * abs(x - 1) for x in beside.select(pl.col("tok_s") / pl.col("own") / pl.col("pace")).to_series()
+    ]
+
+
+def judge_forecast(joined: pl.DataFrame, reps: int) -> None:
     """Against the rows measured afterwards."""
     cb = joined.filter(pl.col("path") == "cb")
     same = cb.filter(pl.col("first_divergence").is_null())
@@ -122,11 +147,10 @@ def judge_forecast(joined: pl.DataFrame) -> None:
     print(f"cb, same text: tokens per round within 2 % in {within} of {len(off)} rows (target 95 %)")
     said("cb, same text, speed-up", errors(same), "targets: median 4, worst 12")
     said("cb, all rows, speed-up", errors(cb), "target: median 6")
-    said(
-        "stateful (emulated), speed-up",
-        errors(joined.filter(pl.col("path") == "stateful")),
-        "target: median 8",
-    )
+    beyond_noise(cb, reps)
+    stateful = joined.filter(pl.col("path") == "stateful")
+    said("stateful (emulated), speed-up", errors(stateful), "target: median 8")
+    beyond_noise(stateful, reps)
     inside = joined.filter(
         pl.col("speedup").is_between(pl.col("predicted_lo"), pl.col("predicted_hi"))
     ).height
@@ -150,7 +174,6 @@ def main() -> None:
     parser.add_argument("--run", action="store_true")
     parser.add_argument("--reps", type=int, default=14)
     parser.add_argument("--precision", default="exact", choices=("f32", "bf16", "exact"))
-    parser.add_argument("--share", type=float, default=0.4)
     chosen = parser.parse_args()
     if chosen.run:
         sweep = Path(chosen.data) / "forecast-check.toml"
@@ -166,22 +189,20 @@ def main() -> None:
     assert tables.state.plan is not None
     frames = load_folder(folder)
     runs, rounds = frames.runs, frames.rounds
-    if chosen.share < 1:
-        runs, rounds = undisturbed(runs, frames.reps, rounds, chosen.share)
     judged = pl.col("prompt") != WARM_UP
-    plain = runs.filter(judged & (pl.col("kind") == "plain") & (pl.col("target") == "target"))
-    twice = plain.filter(pl.col("path") == "cb").group_by("prompt").agg("tok_s")
-    floor = [100 * abs(pair[0] / pair[1] - 1) for pair in twice["tok_s"] if len(pair) == 2]
-    said("noise floor (target under PA against the default, which is PA too)", floor, "the same thing twice")
+    said("noise floor (target under PA against the default, which is PA too)", floor(runs.filter(judged)), "")
+    rows = runs.filter(judged & pl.col("speedup").is_not_null())
+    widths = (rows["speedup_hi"] / rows["speedup"]).log() / t_quantile(chosen.reps - 1, 0.95)
+    said("standard error of a measured speed-up", (100 * widths).to_list(), "from its pairs")
 
     print("\n1. forecast, no speculative row seen")
-    unseen = runs.filter(pl.col("kind") != "speculative")
-    quiet_rounds = rounds.filter(pl.col("kind") != "speculative")
+    unseen = runs.filter(judged & (pl.col("kind") != "speculative"))
+    quiet_rounds = rounds.filter(judged & (pl.col("kind") != "speculative"))
     told = forecast(tables.state.plan, tables.state, unseen, quiet_rounds)
     measured = runs.filter((pl.col("kind") == "speculative") & pl.col("speedup").is_not_null()).select(
-        *KEY, "speedup", "tokens_per_round", "first_divergence"
+        *KEY, "speedup", "speedup_hi", "tokens_per_round", "first_divergence"
     )
-    judge_forecast(told.join(measured, on=KEY).filter(judged))
+    judge_forecast(told.join(measured, on=KEY).filter(judged), chosen.reps)
 
     runs, rounds = runs.filter(judged), rounds.filter(judged)
 
@@ -197,6 +218,7 @@ def main() -> None:
         print(f"\n{title}")
         drafted = frame.filter(pl.col("kind") == "speculative")
         said("ours", errors(drafted), "see above")
+        beyond_noise(drafted.join(runs.select(*KEY, "speedup_hi"), on=KEY), chosen.reps)
         held = drafted["covered"].sum()
         print(f"90 % intervals hold {held} of {drafted.height} (target 80 to 97 %)")
         said("prompt lookup", errors(frame.filter(pl.col("kind") != "speculative")), "beside it")

@@ -23,7 +23,10 @@ from sweeps.events.types import (
     SweepEnded,
     VerifyWidths,
 )
+from sweeps.plan.beside import beside
+from sweeps.store.frames import load_folder
 from sweeps.supervise.folder import SweepFolder, find_folders
+from sweeps.supervise.prepare import read_plan
 from sweeps.supervise.state import standing
 from tests.e2e.engine import (
     PLAIN,
@@ -189,14 +192,37 @@ def test_a_limit_ends_the_whole_tree(tmp_path: Path, results: Path) -> None:
             assert psutil.Process(event.pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_interleaved_passes_visit_every_run_once_a_pass(tmp_path: Path, results: Path) -> None:
-    text = small_pair(budget=24, reps=2).replace("reps = 2", 'reps = 2\norder = "interleaved"')
+def _assert_pairs(folder: SweepFolder, done: list[RepDone]) -> None:
+    """Each rep of what is compared has the baseline's own text beside it, first and second in turn."""
+    plan = read_plan(folder)
+    texts = {e.run: e.token_ids for e in done if not e.warmup}
+    for run in plan.runs:
+        calls = [(e.rep, e.beside) for e in done if e.run == run.id and (e.beside or not e.warmup)]
+        other = beside(plan.runs, run)
+        if run.config.kind != "agreement":
+            assert calls == (
+                [(0, True), (0, False), (1, False), (1, True)] if other else [(0, False), (1, False)]
+            )
+        for e in done:
+            assert not (e.run == run.id and e.beside) or e.token_ids == texts[other or ""]
+    assert {e.end_calls for e in done if e.beside} == {2}, "both on continuous batching"
+    row = next(row for row in load_folder(folder.path).runs.to_dicts() if row["kind"] == "speculative")
+    assert row["speedup"] and row["pace"]
+    assert "beside each rep" in row["notes"]
+
+
+def test_paired_passes_visit_every_run_once_a_pass_with_the_baseline_beside_it(
+    tmp_path: Path, results: Path
+) -> None:
+    text = small_pair(budget=24, reps=2).replace("reps = 2", 'reps = 2\norder = "paired"')
     assert specdec("run", write(tmp_path, text), "--headless", "--data", str(results)).returncode == 0
-    reps = [e for e in events_of(only_folder(results), RepDone) if not e.warmup]
+    done = events_of(only_folder(results), RepDone)
+    reps = [e for e in done if not e.warmup]
     passes = [rep.rep for rep in reps]
     assert passes == sorted(passes)
     assert len({rep.run for rep in reps}) * 2 == len(reps)
     folder = only_folder(results)
+    _assert_pairs(folder, done)
     probes: list[VerifyWidths | LoopTimes] = events_of(folder, VerifyWidths)
     probes += events_of(folder, LoopTimes)
     timed = [(e.run, e.rep) for e in probes]

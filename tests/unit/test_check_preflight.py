@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -231,6 +232,17 @@ def test_releases_newer_than_the_installed_one(tmp_path: Path) -> None:
 def test_memory(tmp_path: Path, total: int, free: int, expected: dict[str, str]) -> None:
     machine = Machine(("CPU",), {}, total, free, {}, "2026.4.1", "2026.4.1.0")
     assert levels(plan_of(tmp_path), machine) == expected
+
+
+def test_in_pairs_the_target_is_loaded_twice(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    paired = msgspec.structs.replace(plan, protocol=msgspec.structs.replace(plan.protocol, order="paired"))
+
+    def needed(of: Plan) -> float:
+        machine = Machine(("CPU",), {}, 1, 1, {}, "2026.4.1", "2026.4.1.0")
+        return float(findings(of, machine)["memory_total"].message.split("at least ")[1].split()[0])
+
+    assert needed(paired) > needed(plan)
 
 
 def test_a_card_with_memory_of_its_own(tmp_path: Path) -> None:

@@ -249,3 +249,14 @@ def test_every_pass_of_a_sweep_is_a_reading() -> None:
     alone = probes.loop(TIMES, PAIR)
     assert alone is not None
     assert (found.first, found.verify) == pytest.approx((alone.first, alone.verify))
+
+
+def test_what_rounds_of_one_wall_time_say_is_lent_whole() -> None:
+    """Prompt lookup knows the sum of verify and rest well and neither alone."""
+    donor, names = lookup_donor(), [NAMES.index("verify_base"), NAMES.index("rest")]
+    cov = np.zeros((len(NAMES), len(NAMES)))
+    cov[np.ix_(names, names)] = [[0.25, -0.24], [-0.24, 0.25]]
+    told = Calibration((replace(donor, fit=replace(donor.fit, cov=cov)),)).borrow(donor.key, 10.0, 1e-6)
+    of_sum = float(told.cov[np.ix_(names, names)].sum())
+    assert told.se("verify_base") > 0.5
+    assert of_sum < 0.02 + (0.03 * told["verify_base"]) ** 2 + (0.03 * told["rest"]) ** 2 + 1e-6

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -114,6 +115,18 @@ def test_a_frame_is_a_history_and_a_known_plan_has_a_total(plan: Plan) -> None:
     assert found == estimate(plan, history)
     # Seven measured runs, and four agreement passes that cost their start-up only.
     assert found.total == pytest.approx(7 * (2.0 + TOKENS / 100) + 4 * 2.0)
+
+
+def test_in_pairs_the_baseline_is_measured_beside_every_rep(plan: Plan) -> None:
+    history = [row(), row(target="small"), row(target="small", target_device="NPU", path="npu")]
+    paired = msgspec.structs.replace(plan, protocol=msgspec.structs.replace(plan.protocol, order="paired"))
+    once = 2.0 + TOKENS / 100
+    found = {run.id: estimate(paired, history).runs[run.id] for run in plan.runs}
+    for run in plan.runs:
+        alone = run.config.kind == "plain" and run.config.attention_backend in ("PA", "SDPA")
+        baseline = alone and run.config.target == "big"
+        expected = 2.0 if run.config.kind == "agreement" else once if baseline else 2 * once
+        assert found[run.id] == pytest.approx(expected)
 
 
 def test_time_left_is_unknown_until_something_is_known() -> None:

@@ -79,7 +79,7 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         ignore_eos=draw(st.booleans()),
         warmup=draw(st.integers(0, 3)),
         reps=draw(st.integers(1, 9)),
-        order=draw(st.sampled_from(["grouped", "interleaved"])),
+        order=draw(st.sampled_from(["grouped", "interleaved", "paired"])),
         cooldown_s=draw(st.floats(0, 60)),
         limits_s=Limits(draw(TIMES), draw(TIMES), draw(TIMES), draw(TIMES)),
     )

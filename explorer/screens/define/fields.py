@@ -46,8 +46,8 @@ PROTOCOL: Final = (
     Field(
         "order",
         "choice",
-        "interleaved: passes over all runs, against drift",
-        ("grouped", "interleaved"),
+        "interleaved: passes over all runs, against drift; paired: with the baseline beside each rep",
+        ("grouped", "interleaved", "paired"),
         "grouped",
     ),
     Field("cooldown_s", "number", "seconds of rest between processes", ("0.0", "5.0", "30.0"), 0.0),

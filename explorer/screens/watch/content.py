@@ -183,7 +183,7 @@ def _rep_text(view: RunView, state: LiveState, glyphs: Glyphs, bar: int) -> str:
         return view.reason or view.word
     else:
         phase = view.reason or "last text"
-    what = f"{rep.prompt} {'warm-up' if rep.warmup else 'rep'} {rep.rep + 1}"
+    what = f"{rep.prompt} {rep.kind} {rep.rep + 1}"
     progress = eta.rep_progress(rep.metrics, state.budget)
     if rep.done:
         return f"{phase} {glyphs.bullet} {what}: {rep.metrics.tokens} of {state.budget} tokens"
