@@ -258,7 +258,7 @@ class Fold:
             if call.sizes:
                 call.rate_tokens += len(ids)
                 span = at - call.rate_us
-                if span >= RATE_US:
+                if span >= RATE_US and not rep.beside:
                     rates = (*rates[1 - MAX_RATES :], call.rate_tokens * 1e6 / span)
                     call.rate_us, call.rate_tokens = at, 0
             else:

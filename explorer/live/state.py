@@ -66,7 +66,7 @@ class RepView(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         """What it is, in a word or two."""
-        return "baseline beside rep" if self.beside else "warm-up" if self.warmup else "rep"
+        return "baseline" if self.beside else "warm-up" if self.warmup else "rep"
 
 
 class RunView(msgspec.Struct, frozen=True):

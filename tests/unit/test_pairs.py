@@ -154,7 +154,7 @@ def test_the_live_view_counts_no_pair_and_finds_no_acceptance_in_it() -> None:
     view = fold.state(Verdict("running", "a test says so", 1), kit.T0).run("cb3")
     assert view is not None
     assert view.rep is not None
-    assert (view.rep.kind, view.done, view.rep.metrics.proposals) == ("baseline beside rep", 0, None)
+    assert (view.rep.kind, view.done, view.rep.metrics.proposals) == ("baseline", 0, None)
     assert view.rep.metrics.tokens == kit.BUDGET
     for event in rest:
         fold.apply(event)  # type: ignore[arg-type]
